@@ -80,7 +80,7 @@ def _row(name: str, path: Path, table: pl.DataFrame, roles: Roles, methods: list
     has = people["discordance"].is_not_null()
     if "identified_low" in people.columns:
         has |= people["identified_low"].is_not_null()
-    band = people["band"].is_not_null() & ~has if "band" in people.columns else ~has & has
+    band = people["band_low"].is_not_null() & ~has if "band_low" in people.columns else ~has & has
     print(
         f"| {name} | {table.height}/{table[str(roles['physician'])].n_unique()} | "
         f"{summary['verdict']} | {shown} | {has.sum()} | {band.sum()} | "

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import polars as pl
+
 from intravar.measurement.columns import typed
 from intravar.publication.results import (
     Check,
     Decision,
     DecisionColumn,
     Diagnostics,
+    PhysicianRow,
     Published,
     Rule,
+    rows_of,
 )
 from intravar.request import Request
 
@@ -25,7 +29,7 @@ def made_published(names: Iterable[str], request: Request) -> Published:
             "reportable": [False] * len(shown),
             "reason": ["too few"] * len(shown),
         }
-    )
+    ).with_columns(pl.col("physician").cast(pl.String))
     check = Check(
         *("patients.csv", (), 0, len(shown), 0, 0, request.min_panel, request.smallest_cell),
         *(DecisionColumn(request.decision, "1", "0"), None, request.covariates or (), ()),
@@ -43,9 +47,8 @@ def made_published(names: Iterable[str], request: Request) -> Published:
         n_ranked=0,
         n_banded=0,
         banded=None,
+        barred_by=(),
         n_patients_shown=0,
-        n_physicians_partly_hidden=len(shown),
-        median_discordance=None,
         group=None,
         location=None,
         unrecorded=None,
@@ -59,6 +62,6 @@ def made_published(names: Iterable[str], request: Request) -> Published:
         check=check,
         diagnostics=Diagnostics((), (), (), (), (), (), (), (), None, None),
         review=None,
-        physicians=table,
+        physicians=rows_of(table, PhysicianRow),
     )
     return Published("0.1", "patients.csv", request, (decision,))

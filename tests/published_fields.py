@@ -12,15 +12,13 @@ from dataclasses import is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-import polars as pl
-
 from intravar.publication.files import CHECKS, DIAGNOSTICS, KINDS, SUMMARY
 from intravar.publication.results import Check, Diagnostics, Published
 from intravar.request import Request
 
 _HEAD = {"schema": "a fixed number", "what": "a fixed word"}
 #: Types that lie in files of their own.
-_APART = (Check, Diagnostics, pl.DataFrame)
+_APART = (Check, Diagnostics, *KINDS.values())
 
 
 def _declared(kind: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -130,3 +130,20 @@ def hundreds(low: float | None, high: float | None) -> str:
     '10 to 25'
     """
     return "–" if low is None or high is None else f"{hundred(low)} to {hundred(high)}"
+
+
+#: Two decisions differ with probability one half at the most.
+MOST_DISCORDANCE = 0.5
+
+
+def within(low: float, high: float, most: float = MOST_DISCORDANCE) -> str:
+    """Say between which numbers of 100 a share lies that is `most` at the most.
+
+    Examples
+    --------
+    >>> within(0, 0.25), within(0.1, 0.3), within(0.1, 0.5), within(0.3, 0.6, most=0.875)
+    ('at most 25', '10 to 30', '10 or more', '30 to 60')
+    """
+    if high >= most:
+        return f"{hundred(low)} or more"
+    return f"at most {hundred(high)}" if low == 0 else hundreds(low, high)

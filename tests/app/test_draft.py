@@ -4,15 +4,25 @@ import re
 from dataclasses import fields
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intravar.app.draft import ON_SCREEN, OPERATORS, Draft, at_first_sight, condition, opened
+from intravar.app.draft import (
+    ON_SCREEN,
+    OPERATORS,
+    Draft,
+    at_first_sight,
+    condition,
+    on_screen,
+    opened,
+)
+from intravar.app.places import Measured
 from intravar.app.rendering import screen
-from intravar.errors import InputError
+from intravar.errors import InputError, Option
 from intravar.request import Request
 from intravar.where import Compared, columns_of, parse_population
 
@@ -87,11 +97,15 @@ def test_screens_ask_under_the_names_that_messages_use() -> None:
     html = unescape(
         bytes(screen("table", draft=draft, seen=shown, error="", asked={}).body).decode()
     )
+    earlier = [Measured(Path("/data/before"), "before", "2026", "group only")]
+    content: dict[str, Any] = {"draft": draft, "found": [], "earlier": earlier, "job": None}
+    html += unescape(bytes(screen("check", name="mine", **content).body).decode())
     for label in set(ON_SCREEN.values()) - {"Which patients?"}:
         assert re.search(f'[">]{label}["<]', html), label
     assert "<legend>Which patients?<" in html
     flags = {f"--{each.name.replace('_', '-')}" for each in fields(Request)} | {"--label"}
-    assert set(ON_SCREEN) <= flags
+    assert set(ON_SCREEN) - {"--out", "--key"} <= flags
+    assert on_screen(Option("out")) == "“Name of the result”"
 
 
 def test_a_study_file_opens_with_its_choices(tmp_path: Path) -> None:
@@ -123,3 +137,8 @@ def test_guesses(columns: dict[str, list[object]], physician: str, decision: str
     assert found["physician"]["column"] == physician
     assert found["decision"]["column"] == decision
     assert all(found[role]["why"] for role in ("physician", "decision"))
+
+
+def test_the_command_has_the_flags_of_the_command_line() -> None:
+    asked = {"physician": "doctor", "decision": "statin", "random_state": 3}
+    assert "--seed 3 --out mine" in Draft(Path("a.csv"), asked).shell("mine")

@@ -1,20 +1,32 @@
 """`intravar explain` without a physician: the rule, and where decisions do not follow it."""
 
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import replace
 
+from intravar import Request
 from intravar.cli import Console
-from intravar.cli.stored import _print_rule
-from intravar.publication.results import KindOfPatients, Location
+from intravar.cli.check import print_blocks
+from intravar.documents import rule_blocks
+from intravar.publication.results import Importance, KindOfPatients, Leaf, Location, Rule
 from intravar.wording import USUAL
+from made_published import made_published
 
 
-def test_where_the_discordance_lies_is_said() -> None:
-    location = Location(0.27, 0.84, (KindOfPatients("age > 80", 0.2, 0.4, 0.36),))
-    rule = SimpleNamespace(importance=(), tree=())
-    decision: Any = SimpleNamespace(rule=rule, decision="statin", location=location)
+def test_the_rule_and_where_the_discordance_lies_are_said() -> None:
+    made = made_published(["P-1"], Request(physician="doctor", decision="statin"))
+    weights = Importance("age", 0.123), Importance("sex", 0.01)
+    leaf = Leaf("age > 80", 1200, 0.31, "31 %")
+    decision = replace(
+        made.first,
+        location=Location(0.27, 0.84, (KindOfPatients("age > 80", 0.2, 0.4, 0.36),)),
+        rule=Rule(0.8, weights, (), (leaf,)),
+    )
     console = Console(width=200, record=True)
-    _print_rule(console, decision, USUAL)
+    print_blocks(console, rule_blocks(decision, USUAL), "elsewhere")
     told = console.export_text()
+    assert "What the decisions depend on" in told
+    assert "in this order: age 0.123, sex 0.010." in told
+    assert "31 %" in told
     assert "84 % of the discordance lies in close calls" in told
     assert "Most of it lies where age > 80" in told
+    unread = rule_blocks(replace(decision, verdict="not interpretable", location=None), USUAL)
+    assert len(unread) == 1

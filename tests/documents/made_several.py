@@ -6,7 +6,16 @@ from dataclasses import replace
 
 import polars as pl
 
-from intravar.publication.results import Joint, JointDecision, JointPair, Published
+from intravar.publication.results import (
+    DecisionRow,
+    Joint,
+    JointDecision,
+    JointPair,
+    JointRow,
+    PairRow,
+    Published,
+    rows_of,
+)
 from intravar.request import Request
 from made_published import made_published
 
@@ -27,7 +36,8 @@ def made_several(n: int = 30) -> Published:
                 "n_differences": 0.5 if at % 3 == 0 else None,
                 "n_differences_low": 0.4 if at % 3 == 0 else None,
                 "n_differences_high": 0.6 if at % 3 == 0 else None,
-                "band": ("0.20 to 0.45", "0.40 or more")[at % 2] if at % 3 == 1 else None,
+                "band_low": (0.2, 0.4)[at % 2] if at % 3 == 1 else None,
+                "band_high": (0.45, 0.875)[at % 2] if at % 3 == 1 else None,
                 "reportable": at % 3 == 0,
                 "reason": None if at % 3 == 0 else "few",
             }
@@ -44,7 +54,8 @@ def made_several(n: int = 30) -> Published:
                 "discordance": None if at % 7 == 4 else 0.2,
                 "low": None if at % 7 == 4 else 0.1,
                 "high": None if at % 7 == 4 else 0.3,
-                "band": "at most 0.25" if at % 7 == 4 else None,
+                "band_low": 0.0 if at % 7 == 4 else None,
+                "band_high": 0.25 if at % 7 == 4 else None,
                 "reportable": at % 7 != 4,
                 "across": 0.19,
                 "given": 0.15 if at % 3 == 0 and decision != "statin" else None,
@@ -62,18 +73,15 @@ def made_several(n: int = 30) -> Published:
     of_each = tuple(
         JointDecision(name, 0.2, None if name == "statin" else 0.15) for name in DECISIONS
     )
-    pairs_of_each = pl.DataFrame(
-        {"physician": names[:1], "first": ["statin"], "second": ["metformin"]}
-    ).with_columns(correlation=pl.lit(0.1), low=pl.lit(0.0), high=pl.lit(0.2))
     told = Joint(
         *(0.4, 0.35, 0.45, 0.43, 0.5, 0.45, 0.6),
         n_reportable=int(joint["reportable"].sum()),
-        n_banded=joint["band"].count(),
+        n_banded=joint["band_low"].count(),
         decisions=of_each,
         pairs=tuple(pairs),
-        physicians=joint,
-        by_physician=decisions,
-        pairs_by_physician=pairs_of_each,
+        physicians=rows_of(joint, JointRow),
+        by_physician=rows_of(decisions, DecisionRow),
+        pairs_by_physician=(PairRow(names[0], "statin", "metformin", 0.1, 0.0, 0.2),),
     )
     request = Request(physician="doctor", decision=",".join(DECISIONS))
     one = made_published(names, request)

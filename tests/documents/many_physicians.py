@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from intravar.publication.results import Attrition, Overlap, Published
+from intravar.publication.results import Attrition, Overlap, PhysicianRow, Published, rows_of
 
 
 def many_physicians(published: Published, n: int) -> Published:
     """Return a publication of the same form with `n` physicians."""
     rng = np.random.default_rng(1)
     decision = published.first
-    few = decision.physicians.filter(pl.col("reportable"))
+    few = decision.table.filter(pl.col("reportable"))
     score = np.clip(0.22 + 0.05 * rng.standard_normal(n), 0.02, 0.6)
     size = rng.integers(60, 600, n)
     half = 0.8 / np.sqrt(size)
@@ -56,7 +56,7 @@ def many_physicians(published: Published, n: int) -> Published:
     )
     changed = replace(
         decision,
-        physicians=table,
+        physicians=rows_of(table, PhysicianRow),
         verdict="levels and ranks",
         verdict_reasons=("halves of the data agree",),
         n_physicians=n,

@@ -17,11 +17,10 @@ import pypdf
 import pytest
 
 from intravar.documents import typesetting
-from intravar.documents.blocks import Document, Figure, tables, walk
+from intravar.documents.blocks import Document, Figure, tables, text_lines, walk
 from intravar.documents.colours import style_on_paper
 from intravar.documents.measurement.handover import MEASUREMENT_FORMATS, write_files
 from intravar.documents.measurement.report import report
-from intravar.documents.workbook import text_lines
 from intravar.errors import InputError
 from intravar.publication.files import read_published
 from intravar.tables import Table
@@ -72,7 +71,7 @@ def test_the_four_formats_say_the_same(made: Path, document: Document) -> None:
     }
     described = {block.alternative for block in walk(document.blocks) if isinstance(block, Figure)}
     captions = {table.caption for table in tables(document)}
-    for aside, text in text_lines(document):
+    for aside, text in text_lines(document.blocks):
         if text in described or any(text.startswith(each) for each in described | captions if each):
             continue
         for part in (aside, text):

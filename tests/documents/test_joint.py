@@ -14,13 +14,12 @@ import pytest
 import intravar
 from documents.made_several import made_several
 from intravar.cli import main
-from intravar.documents.blocks import Figure, tables, walk
+from intravar.documents.blocks import Figure, tables, text_lines, walk
 from intravar.documents.measurement.handover import MEASUREMENT_FORMATS, write_files
 from intravar.documents.measurement.report import report
 from intravar.documents.page import as_html
 from intravar.documents.sheet.files import write_sheets
 from intravar.documents.sheet.sheet import sheet
-from intravar.documents.workbook import text_lines
 from intravar.errors import InputError
 from read_files import text_of
 
@@ -72,7 +71,7 @@ def test_a_sheet_of_several_decisions() -> None:
     outputs = made_several()
     for who, figure in (("P-0000", "at most about 30 of 100"), ("P-0001", "or more of 100")):
         document = sheet(outputs, who, called="Ada")
-        text = "\n".join(f"{aside} {told}" for aside, told in text_lines(document))
+        text = "\n".join(f"{aside} {told}" for aside, told in text_lines(document.blocks))
         assert figure in text
         assert "Each of your decisions" in text
         assert "P-0002" not in as_html(document)
@@ -102,8 +101,27 @@ def test_the_report_and_sheets_are_made_in_every_format(
         assert f'name="{table}"' in text_of(folder / "report.xlsx")
     sheets = write_sheets(folder, tmp_path / "sheets")
     assert sheets.files[-1].name == "sheets.csv"
-    with pytest.raises(InputError, match="show one decision"):
-        write_sheets(folder, tmp_path / "cases", cases=True)
+    surprising = write_sheets(folder, tmp_path / "cases", cases=True)
+    assert surprising.private
+    shown = [text_of(path) for path in surprising.files if path.suffix == ".html"]
+    assert len(shown) == len(sheets.files) - 1
+    assert any("Decisions of yours that surprised" in text for text in shown)
+
+
+def test_exact_sheets_of_several_decisions_hold_what_is_kept_in_private(folder: Path) -> None:
+    private = folder.with_name("out-private")
+    key = json.loads((private / "key.json").read_text("utf-8"))["physicians"]
+    shown = next(iter(key))
+    one = write_sheets(folder, physician=shown, exact=True)
+    assert one.private
+    assert one.files[0].is_relative_to(private)
+    text = re.sub(r"\s+", " ", text_of(one.files[0]))
+    kept = pl.read_parquet(private / "joint.parquet").filter(physician=key[shown])
+    assert f"at most about {100 * kept['differ'][0]:.0f} of 100" in text
+    for name in ("figures.parquet", "figures-2.parquet"):
+        alone = pl.read_parquet(private / name).filter(physician=key[shown])
+        ends = (f"{100 * alone[end][0]:.0f}" for end in ("discordance", "low", "high"))
+        assert "you {} [{}, {}]".format(*ends) in text
 
 
 def test_a_damaged_folder_is_said_to_be(folder: Path, tmp_path: Path) -> None:

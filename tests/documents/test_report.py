@@ -21,6 +21,7 @@ from intravar.documents.blocks import (
     Note,
     Paragraph,
     tables,
+    text_lines,
     walk,
 )
 from intravar.documents.measurement.deciders import decider_table
@@ -28,10 +29,17 @@ from intravar.documents.measurement.first import first_screen, next_steps, with_
 from intravar.documents.measurement.report import FIGURES, Charted, report
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
-from intravar.documents.workbook import text_lines
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.sentences import MAY_BE_READ
-from intravar.publication.results import Balance, Decision, Leak, OwnRule, Published
+from intravar.publication.results import (
+    Balance,
+    Decision,
+    Leak,
+    OwnRule,
+    PhysicianRow,
+    Published,
+    rows_of,
+)
 from intravar.tables import Table
 from intravar.wording import USUAL, Words
 
@@ -48,7 +56,7 @@ def changed(published: Published, **fields: Any) -> Published:
 
 
 def told(document: Document) -> str:
-    return "\n".join(f"{aside} {text}" for aside, text in text_lines(document))
+    return "\n".join(f"{aside} {text}" for aside, text in text_lines(document.blocks))
 
 
 @pytest.mark.parametrize("verdict", MAY_BE_READ)
@@ -71,21 +79,22 @@ def test_no_page_holds_a_command_or_an_option(thirty: Published) -> None:
 
 
 def test_who_stands_out_is_named_with_the_difference(thirty: Published) -> None:
-    table = thirty.first.physicians.with_columns(
+    table = thirty.first.table.with_columns(
         discordance=pl.when(pl.col("physician") == "P-0003-XYZ")
         .then(0.5)
         .otherwise(pl.when(pl.col("discordance").is_not_null()).then(0.2)),
         low=pl.when(pl.col("low").is_not_null()).then(0.18),
         high=pl.when(pl.col("high").is_not_null()).then(0.22),
     )
-    document = report(changed(thirty, physicians=table))
+    rows = rows_of(table, PhysicianRow)
+    document = report(changed(thirty, physicians=rows))
     assert "1 of 27 physicians stands out by more than chance" in told(document)
     assert re.search(r"P-0003-XYZ: 50 of 100 \[18, 22\], \d+ more than the average", told(document))
     (dots,) = [
         each for each in walk(document.blocks) if isinstance(each, Figure) and each.name == "dots"
     ]
     assert ">P-0003-XYZ</text>" in dots.svgs[0]
-    group = report(changed(thirty, physicians=table, verdict="group only"))
+    group = report(changed(thirty, physicians=rows, verdict="group only"))
     assert "Nobody is singled out" in told(group)
 
 
@@ -114,10 +123,9 @@ def test_without_a_figure_it_says_so(thirty: Published) -> None:
 def only(decision: Decision, reads: tuple[str, ...]) -> Decision:
     """Return a decision in which nothing is left but what a figure says that it reads."""
     kept = {tuple(each.split(".")) for each in reads}
-    hidden = [name for name in decision.physicians.columns if ("physicians", name) not in kept]
-    table = decision.physicians.with_columns(
-        pl.lit(None, decision.physicians.schema[name]).alias(name) for name in hidden
-    )
+    names = [each.name for each in fields(PhysicianRow) if ("physicians", each.name) not in kept]
+    hidden: dict[str, Any] = dict.fromkeys(names)
+    rows = tuple(replace(row, **hidden) for row in decision.physicians)
     diagnostics = decision.diagnostics
     listed = [each.name for each in fields(diagnostics)]
     empty = {
@@ -130,7 +138,7 @@ def only(decision: Decision, reads: tuple[str, ...]) -> Decision:
         none["group"] = None
     if ("rule",) not in kept:
         none["rule"] = replace(decision.rule, importance=(), dependence=(), tree=())
-    return replace(decision, physicians=table, diagnostics=replace(diagnostics, **empty), **none)
+    return replace(decision, physicians=rows, diagnostics=replace(diagnostics, **empty), **none)
 
 
 @pytest.mark.parametrize("charted", FIGURES, ids=lambda charted: charted.name)
@@ -198,11 +206,9 @@ def test_the_table_has_every_published_column_and_its_meaning(thirty: Published)
     table = decider_table(thirty.first, USUAL)
     whole, page = table.on("workbook"), table.on("page")
     filled = {
-        name
-        for name in thirty.first.physicians.columns
-        if thirty.first.physicians[name].null_count() < 30
+        name for name in thirty.first.table.columns if thirty.first.table[name].null_count() < 30
     }
-    assert filled - {"band"} == {column.name for column in whole.columns}
+    assert filled - {"band_low", "band_high"} == {column.name for column in whole.columns}
     assert all(column.meaning for column in page.columns)
     ranks = [row.cells[-1].text for row in page.rows]
     assert len(ranks) == 30
@@ -211,15 +217,16 @@ def test_the_table_has_every_published_column_and_its_meaning(thirty: Published)
 
 
 def test_a_range_or_a_band_stands_where_a_number_does_not(thirty: Published) -> None:
-    rows = thirty.first.physicians.head(2).with_columns(
+    rows = thirty.first.table.head(2).with_columns(
         discordance=pl.lit(None, pl.Float64),
         low=pl.lit(None, pl.Float64),
         high=pl.lit(None, pl.Float64),
-        band=pl.Series(["0.10 to 0.45", None]),
+        band_low=pl.Series([0.1, None]),
+        band_high=pl.Series([0.45, None]),
         identified_low=pl.Series([None, 0.2]),
         identified_high=pl.Series([None, 0.3]),
     )
-    table = decider_table(replace(thirty.first, physicians=rows), USUAL)
+    table = decider_table(replace(thirty.first, physicians=rows_of(rows, PhysicianRow)), USUAL)
     place = [column.name for column in table.columns].index("discordance")
     assert sorted(row.cells[place].text for row in table.rows) == ["10 to 45", "20 to 30"]
 
@@ -227,7 +234,7 @@ def test_a_range_or_a_band_stands_where_a_number_does_not(thirty: Published) -> 
 @pytest.mark.parametrize(("n", "most"), [(16, 6), (400, 8), (463, 8)])
 def test_it_prints_on_few_pages(published: Published, n: int, most: int) -> None:
     made = many_physicians(published, n)
-    every: list[str] = made.first.physicians["physician"].to_list() if n == 400 else []
+    every: list[str] = [row.physician for row in made.first.physicians] if n == 400 else []
     own = tuple(OwnRule(name, item, "less") for name in every for item in ("age", "sbp"))
     document = report(replace(made, decisions=(replace(made.first, own_rules=own),)))
     pages = pypdf.PdfReader(io.BytesIO(as_pdf(document))).pages

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from browsing import CHROMIUM, Visit, all_problems, launched, leave_few_of_a_kind
@@ -45,13 +44,19 @@ def files(published: Published, tmp_path_factory: pytest.TempPathFactory) -> dic
     }
     joint = made.joint
     assert joint is not None
-    hostile = pl.col("physician").replace({"P-0003": "<img src=x onerror=alert(1)>" + "x" * 90})
+    hostile = {"P-0003": "<img src=x onerror=alert(1)>" + "x" * 90}
     outputs = replace(
         made,
         joint=replace(
             joint,
-            physicians=joint.physicians.with_columns(hostile),
-            by_physician=joint.by_physician.with_columns(hostile),
+            physicians=tuple(
+                replace(row, physician=hostile.get(row.physician, row.physician))
+                for row in joint.physicians
+            ),
+            by_physician=tuple(
+                replace(row, physician=hostile.get(row.physician, row.physician))
+                for row in joint.by_physician
+            ),
         ),
         request=replace(made.request, labels=tuple(labels.items())),
     )

@@ -17,19 +17,27 @@ import pypdf
 import pytest
 
 import intravar
-from intravar.documents.blocks import Document, Figure, KeyFigures, Note, Paragraph, walk
+from intravar.documents.blocks import (
+    Document,
+    Figure,
+    KeyFigures,
+    Note,
+    Paragraph,
+    text_lines,
+    walk,
+)
 from intravar.documents.measurement.handover import write_measurement
+from intravar.documents.measurement.report import NOBODY_ALIKE
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
 from intravar.documents.sheet.figures import FEWEST_PEERS, Own, among_peers
-from intravar.documents.sheet.files import _surprising, write_sheets
+from intravar.documents.sheet.files import surprising, write_sheets
 from intravar.documents.sheet.sheet import sheet
-from intravar.documents.workbook import text_lines
 from intravar.errors import InputError
-from intravar.publication.explain import NOBODY_ALIKE
 from intravar.publication.files import read_published
 from intravar.publication.results import (
     Change,
+    ChangeRow,
     Noise,
     OwnRule,
     Published,
@@ -37,12 +45,14 @@ from intravar.publication.results import (
     ReviewFigure,
     Strata,
     Stratum,
+    StratumRow,
 )
 from intravar.publication.results import (
     Figure as Share,
 )
 from intravar.tables import Table
 from intravar.wording import USUAL
+from made_published import made_published
 from read_files import text_of
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -64,12 +74,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+STATIN = intravar.Request(physician="doctor", decision="statin")
+
+
 def changed(published: Published, row: dict[str, Any] | None = None, **fields: Any) -> Published:
     """Return a publication with another first row, or other fields."""
-    rows = published.first.physicians.to_dicts()
-    rows[0] |= row or {}
-    table = pl.DataFrame(rows, schema=published.first.physicians.schema)
-    decision = replace(published.first, physicians=table, **fields)
+    first, *others = published.first.physicians
+    rows = (replace(first, **(row or {})), *others)
+    decision = replace(published.first, physicians=rows, **fields)
     return replace(published, decisions=(decision,))
 
 
@@ -77,17 +89,18 @@ def changed(published: Published, row: dict[str, Any] | None = None, **fields: A
 def told(folder: Path) -> Published:
     published = read_published(folder)
     figures = [{"discordance": 0.1 + 0.02 * n, "low": 0.05, "high": 0.3} for n in range(8)]
-    rows = [
-        row | more | {"reportable": True, "reason": None, "n_patients": 120, "band": None, **RANK}
-        for row, more in zip(published.first.physicians.to_dicts(), figures, strict=True)
-    ]
-    table = pl.DataFrame(rows, schema=published.first.physicians.schema)
-    decision = replace(published.first, physicians=table, verdict="levels and ranks")
+    shown: dict[str, Any] = {"reportable": True, "reason": None, "n_patients": 120}
+    shown |= {"band_low": None, "band_high": None, **RANK}
+    rows = tuple(
+        replace(row, **shown, **more)
+        for row, more in zip(published.first.physicians, figures, strict=True)
+    )
+    decision = replace(published.first, physicians=rows, verdict="levels and ranks")
     return replace(published, decisions=(decision,))
 
 
 def first(published: Published, **options: Any) -> Document:
-    return sheet(published, published.first.physicians["physician"][0], **options)
+    return sheet(published, published.first.physicians[0].physician, **options)
 
 
 def figure_of(document: Document) -> Note:
@@ -104,7 +117,7 @@ def strips(document: Document) -> list[Figure]:
 
 
 def words_of(document: Document) -> str:
-    return "\n".join(f"{aside} {text}" for aside, text in text_lines(document))
+    return "\n".join(f"{aside} {text}" for aside, text in text_lines(document.blocks))
 
 
 def test_a_figure_stands_among_unnamed_peers(told: Published) -> None:
@@ -113,17 +126,17 @@ def test_a_figure_stands_among_unnamed_peers(told: Published) -> None:
     (strip,) = strips(document)
     assert strip.svgs[0].count('class="peer"') == 7
     assert "7 other physicians" in strip.reading
-    others = told.first.physicians["physician"].to_list()[1:]
+    others = [row.physician for row in told.first.physicians[1:]]
     assert not [name for name in others if name in as_html(document)]
 
 
 def test_few_peers_are_not_shown(told: Published) -> None:
     table = told.first.physicians
-    few = replace(told.first, physicians=table.head(FEWEST_PEERS))
+    few = replace(told.first, physicians=table[:FEWEST_PEERS])
     document = first(replace(told, decisions=(few,)))
     assert not strips(document)
     assert "each could be recognised" in words_of(document)
-    enough = replace(told.first, physicians=table.head(6))
+    enough = replace(told.first, physicians=table[:6])
     assert strips(first(replace(told, decisions=(enough,))))
 
 
@@ -140,8 +153,8 @@ def test_where_nobody_is_to_be_compared_there_are_no_peers_and_no_rank(
 @pytest.mark.parametrize(
     ("row", "figure", "words"),
     [
-        ({"band": "at most 0.10"}, "at most 10 of 100", "as a range"),
-        ({"band": "0.10 to 0.45"}, "10 to 45 of 100", "small numbers of patients"),
+        ({"band_low": 0.0, "band_high": 0.1}, "at most 10 of 100", "as a range"),
+        ({"band_low": 0.1, "band_high": 0.45}, "10 to 45 of 100", "small numbers of patients"),
         ({"shrunken": 0.2}, "about 20 of 100", "pulled towards the average"),
         ({"identified_low": 0.1, "identified_high": 0.4}, "10 to 40 of 100", "fits the data"),
         ({"reason": "fewer than 30 decisions"}, "no figure", "fewer than 30 decisions"),
@@ -150,7 +163,7 @@ def test_where_nobody_is_to_be_compared_there_are_no_peers_and_no_rank(
 def test_without_a_number_the_sheet_says_what_is_known_and_why(
     told: Published, row: dict[str, Any], figure: str, words: str
 ) -> None:
-    known = ("discordance", "low", "high", "shrunken", "rank", "band", "identified_low")
+    known = ("discordance", "low", "high", "shrunken", "rank", "band_low", "identified_low")
     document = first(changed(told, dict.fromkeys(known) | row))
     assert figure_of(document).strong == figure
     assert words in figure_of(document).text
@@ -163,7 +176,7 @@ def pages_of_pdf(document: Document) -> int:
 
 
 def test_rate_rule_and_noise_are_told_in_their_words(told: Published) -> None:
-    name = told.first.physicians["physician"][0]
+    name = told.first.physicians[0].physician
     assert told.first.group is not None
     noise = Noise(*(Share(value, None, None) for value in (0.151, 0.001, 0.05, 0.1)))
     made = changed(
@@ -208,24 +221,15 @@ def test_many_peers_stay_within_the_picture() -> None:
 
 
 def test_subgroups_and_periods_stand_beside_all(told: Published) -> None:
-    name = told.first.physicians["physician"][0]
+    name = told.first.physicians[0].physician
     periods = [f"20{at:02d}" for at in range(10)]
     rows = [("by", "F"), ("by", "M"), *(("period", each) for each in periods)]
-    strata = pl.DataFrame(
-        [
-            {"dealt_by": dealt, "physician": name, "stratum": stratum, "n_patients": 80,
-             "discordance": 0.2, "low": 0.1, "high": 0.3}
-            for dealt, stratum in rows
-        ]
-    )  # fmt: skip
-    changes = pl.DataFrame(
-        {"dealt_by": ["period"], "physician": [name], "change": [0.04], "low": [-0.09],
-         "high": [0.17], "shrunken": [0.08], "probability": [0.96]}
-    )  # fmt: skip
+    strata = tuple(StratumRow(dealt, name, stratum, 80, 0.2, 0.1, 0.3) for dealt, stratum in rows)
+    changes = (ChangeRow("period", name, 0.04, -0.09, 0.17, 0.08, 0.96),)
 
     def all_of(names: list[str]) -> Strata:
         listed = tuple(Stratum(each, *[0.25] * 7) for each in names)
-        return Strata(listed, 0, None, Change(None, None, None, None), 0.05, ("They differ.",))
+        return Strata(listed, 0, None, Change(None, None, None, None), ("They differ.",))
 
     made = changed(
         told, by=all_of(["F", "M"]), course=all_of(periods), strata=strata, changes=changes
@@ -234,14 +238,14 @@ def test_subgroups_and_periods_stand_beside_all(told: Published) -> None:
     assert "F: you 20 [10, 30], all 25" in text
     assert "The last 8 of 10." in text
     assert "+4 [-9, +17] of 100" in text
-    other = sheet(made, told.first.physicians["physician"][1])
+    other = sheet(made, told.first.physicians[1].physician)
     assert words_of(other).count("Your figures are not shown") == 2
 
 
 def test_those_with_a_figure_get_a_file_and_a_list(folder: Path, tmp_path: Path) -> None:
     written = write_sheets(folder, tmp_path / "sheets", formats=["html", "pdf"])
     stored = pl.read_parquet(folder / "physicians.parquet")
-    known = stored.filter(stored["discordance"].is_not_null() | stored["band"].is_not_null())
+    known = stored.filter(stored["discordance"].is_not_null() | stored["band_low"].is_not_null())
     shown = stored["physician"].to_list()
     assert not written.private
     sheets = [path for path in written.files if path.suffix != ".csv"]
@@ -343,13 +347,15 @@ def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPat
     table = pl.DataFrame([row | cells | {"difference": "+9"} for row in rows])
     name = "intravar.publication.explain.explain"
     monkeypatch.setattr(name, lambda *_args, **_most: table)
-    blocks = _surprising(Path(), "P-1", "statin", USUAL)
+    blocks = surprising(Path(), "P-1", made_published(["P-1"], STATIN))
     made = [each for each in blocks if isinstance(each, Table)]
     assert [case.caption for case in made] == [
         "1. Data row 5, statin: no; predicted was yes, with 90 of 100.",
         "2. Data row 6, statin: yes; predicted was no, with 90 of 100.",
     ]
-    assert [column.heading for column in made[0].columns] == ["", "row 5: no", "row 7: yes"]
+    assert [column.heading for column in made[0].columns] == [
+        *("what differs", "row 5: no", "row 7: yes")
+    ]
     assert [cell.text for cell in made[0].rows[0].cells] == ["age", "61", "70 (+9)"]
     assert [cell.text for cell in made[1].rows[0].cells] == ["age", "70"]
     assert blocks[-1] == Paragraph(NOBODY_ALIKE, quiet=True)
@@ -359,15 +365,14 @@ def test_whoever_has_no_rank_is_told_so_and_is_no_peer(told: Published) -> None:
     document = first(changed(told, {"rank": None, "reason": "cannot be ranked"}))
     assert figure_of(document).text.endswith("You have no rank: cannot be ranked.")
     assert not strips(document)
-    rows = told.first.physicians.to_dicts()
-    rows[1]["rank"] = None
-    table = pl.DataFrame(rows, schema=told.first.physicians.schema)
-    other = replace(told, decisions=(replace(told.first, physicians=table),))
+    rows = list(told.first.physicians)
+    rows[1] = replace(rows[1], rank=None)
+    other = replace(told, decisions=(replace(told.first, physicians=tuple(rows)),))
     assert strips(first(other))[0].svgs[0].count('class="peer"') == 6
 
 
 def test_the_own_reviewed_figure_stands_only_where_it_is_published(told: Published) -> None:
-    name = told.first.physicians["physician"][0]
+    name = told.first.physicians[0].physician
     all_together = Review(0.13, 0.09, 0.18, 120, 0.21, 0.01, 0, None, (), None, None, {})
     own = replace(all_together, physicians={name: ReviewFigure(0.2, 0.1, 0.3)})
     asked = "among pairs that reviewers found comparable"

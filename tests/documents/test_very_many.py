@@ -24,7 +24,7 @@ from intravar.documents.measurement.deciders import (
 from intravar.documents.measurement.handover import pages
 from intravar.documents.measurement.report import FIGURES
 from intravar.documents.page import ROWS_AT_ONCE, packed_rows
-from intravar.publication.results import Decision, Published
+from intravar.publication.results import Decision, PhysicianRow, Published, rows_of
 from intravar.tables import Table
 from intravar.wording import USUAL
 
@@ -67,13 +67,13 @@ def test_charts_are_small_and_have_few_marks(shown: dict[str, Figure]) -> None:
 def test_everybody_with_a_number_is_counted_once(
     nation: Published, shown: dict[str, Figure]
 ) -> None:
-    known = nation.first.physicians.drop_nulls("discordance").height
+    known = nation.first.table.drop_nulls("discordance").height
     assert all(sum(counted(svg)) == known for svg in shown["dots"].svgs)
     assert sum(counted(shown["overlap"].svgs[0])) == MANY
 
 
 def test_a_bin_says_what_the_table_says(nation: Published) -> None:
-    scores = nation.first.physicians.drop_nulls("discordance")["discordance"].to_numpy()
+    scores = nation.first.table.drop_nulls("discordance")["discordance"].to_numpy()
     for low, high, number in in_bins(scores):
         assert number == np.count_nonzero((scores >= low) & (scores < high))
     assert in_bins(np.array([1.0, 0.995]))[0].number == 2
@@ -82,8 +82,8 @@ def test_a_bin_says_what_the_table_says(nation: Published) -> None:
 def test_one_more_than_the_limit_is_binned_and_nobody_at_it(published: Published) -> None:
     for n, binned in ((MOST_SINGLE, False), (MOST_SINGLE + 1, True)):
         decision = many_physicians(published, n).first
-        filled = decision.physicians.with_columns(pl.all().fill_null(strategy="forward"))
-        decision = replace(decision, physicians=filled)
+        filled = decision.table.with_columns(pl.all().fill_null(strategy="forward"))
+        decision = replace(decision, physicians=rows_of(filled, PhysicianRow))
         made = figures_of(decision)
         assert (order_ends(decision, USUAL) is not None) is binned
         assert ('class="band"' in made["funnel"].svgs[0]) is binned
@@ -98,13 +98,13 @@ def test_words_are_true_of_very_many(nation: Published, shown: dict[str, Figure]
     assert f"{n:,} physicians do. The {MOST_MARKS} farthest" in shown["funnel"].reading
     usual = funnel.usual()
     inside = [
-        low <= 100 * row["discordance"] <= high
-        for row in funnel.rows
-        for _, low, high in [min(usual, key=lambda each: abs(each[0] - row[f"n_{funnel.by}"]))]
+        low <= 100 * known.level <= high
+        for known, size in zip(funnel.rows, funnel.sizes, strict=True)
+        for _, low, high in [min(usual, key=lambda each: abs(each[0] - size))]
     ]
     assert np.mean(inside) == pytest.approx(0.9, abs=0.03)
     assert "2,000 without a figure are not in it" in shown["dots"].reading
-    ranked = nation.first.physicians.drop_nulls("rank").sort("shrunken", "rank", "physician")
+    ranked = nation.first.table.drop_nulls("rank").sort("shrunken", "rank", "physician")
     names = [*ranked["physician"][:NAMED_ENDS], *ranked["physician"][-NAMED_ENDS:]]
     ends = order_ends(nation.first, USUAL)
     assert ends is not None

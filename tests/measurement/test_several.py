@@ -109,7 +109,7 @@ def test_every_published_field_is_known_and_read_back(folder: Path) -> None:
     read = read_published(folder)
     assert [each.decision for each in read.decisions] == ["decision", "decision_2"]
     assert read.joint is not None
-    assert all(each.physicians.height == 4 for each in read.decisions)
+    assert all(len(each.physicians) == 4 for each in read.decisions)
 
 
 def test_one_folder_holds_all_decisions(folder: Path) -> None:

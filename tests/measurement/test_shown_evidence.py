@@ -74,7 +74,7 @@ def test_in_sixty_columns() -> None:
     assert max(len(each) for each in lines) <= 60
     text = " ".join(out.getvalue().split())
     assert "1. Data row 1,234, statin: no; predicted was yes, with 93 of 100." in text
-    assert "row 1,234: no row 88: yes age 71 64 (-7) the same: sex f" in text
+    assert "row 1,234: no row 88: yes age 71 64 (-7) The same: sex f." in text
     assert "2. Data row 9, statin: yes; predicted was no, with 98 of 100." in text
     assert "Nobody alike was decided the other way." in text
     nothing = io.StringIO()

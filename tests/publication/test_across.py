@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import intravar
 from intravar.publication.disclosure import published_of
 from intravar.publication.hiding import _hide_sizes, _Panel, hidden_across, is_few, is_small
-from intravar.publication.results import Published, StratumRow, rows_of
+from intravar.publication.results import Published
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -58,7 +58,7 @@ def counts_of(found: Published) -> list[dict[str, list[int]]]:
     listed = []
     for decision in found.decisions:
         counts: dict[str, list[int]] = {}
-        for row in decision.rows:
+        for row in decision.physicians:
             own = counts.setdefault(row.physician, [])
             if row.n_patients is not None:
                 own.append(row.n_patients)
@@ -77,7 +77,7 @@ def successes(found: Published) -> list[tuple[str, int]]:
                 told += [(who, abs(a - b)) for b in second[who] if is_small(abs(a - b))]
     strata = [
         {(row.dealt_by, row.physician, row.stratum): row.n_patients for row in rows}
-        for rows in (rows_of(each.strata, StratumRow) for each in found.decisions)
+        for rows in (each.strata for each in found.decisions)
     ]
     for one, other in combinations(strata, 2):
         for cell in set(one) & set(other):
@@ -90,7 +90,7 @@ def test_missing_decisions_do_not_follow_from_sizes_and_strata() -> None:
     table = cohort({"decision_2": [0, 3, 0, 20, 1, 11]})
     found = published(table, by="sex")
     assert successes(found) == []
-    sizes = [each.physicians["n_patients"] for each in found.decisions]
+    sizes = [each.table["n_patients"] for each in found.decisions]
     assert [size.null_count() for size in sizes] == [3, 3]
     for decision in found.decisions:
         # Totals and notes tell no number of rows without a decision either.
@@ -103,10 +103,10 @@ def test_a_size_that_one_decision_hides_stands_in_no_other() -> None:
     """Of pairs, who stays without one follows from the panel's size."""
     found = published(cohort({}), method="euclidean")
     assert successes(found) == []
-    hidden = [each.physicians["n_patients"].is_null().to_list() for each in found.decisions]
+    hidden = [each.table["n_patients"].is_null().to_list() for each in found.decisions]
     assert hidden[0] == hidden[1]
     for first, second in permutations(found.decisions, 2):
-        for row, other in zip(first.rows, second.rows, strict=True):
+        for row, other in zip(first.physicians, second.physicians, strict=True):
             if row.n_patients is not None and other.n_pairs is not None:
                 assert not is_few(abs(row.n_patients - 2 * other.n_pairs))
 
@@ -157,6 +157,6 @@ def test_rates_that_tell_a_combination_are_hidden() -> None:
         assert parts.parts.rate.all()
     names = {str(name): str(name) for name in table["physician"].unique()}
     for decision in published_of(measured, names, lambda _: 0.5).decisions:
-        assert decision.physicians["rate"].null_count() == N_PHYSICIANS
+        assert decision.table["rate"].null_count() == N_PHYSICIANS
     whole = replace(measured.together, request=replace(measured.together.request, smallest_cell=1))
     assert not any(np.any(each.parts.size) for each in hidden_across(whole).values())

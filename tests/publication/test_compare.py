@@ -12,6 +12,7 @@ from intravar.measurement.columns import typed
 from intravar.publication.files import files_of, parquet_bytes
 from intravar.publication.folders import write_folders
 from intravar.publication.pseudonyms import Pseudonyms
+from intravar.publication.results import PhysicianRow, rows_of
 from made_published import made_published
 
 REQUEST = intravar.Request(physician="doctor", decision="statin")
@@ -35,7 +36,9 @@ def stored(out: Path, key: bytes, shift: float) -> Path:
         reportable=pl.col("physician") != "Ada",
     ).sort("physician")
     made = made_published(pseudonyms.by_name.values(), REQUEST)
-    published = replace(made, decisions=(replace(made.first, physicians=shown),))
+    published = replace(
+        made, decisions=(replace(made.first, physicians=rows_of(shown, PhysicianRow)),)
+    )
     private = {
         "key.json": pseudonyms.as_json().encode(),
         "figures.parquet": parquet_bytes(table),

@@ -18,7 +18,8 @@ from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
 from intravar.publication.group import shown_group
 from intravar.publication.hiding import is_small
-from intravar.publication.scores import FROM, TO, Band, Reach, ShownScores, band_of, shown_scores
+from intravar.publication.results import Band
+from intravar.publication.scores import FROM, TO, Reach, ShownScores, band_of, shown_scores
 
 #: Secrets and points of rounding that the attacker, who knows none, tries.
 SECRETS = tuple(np.linspace(0.0, 0.98, 8).tolist())
@@ -176,7 +177,7 @@ def test_nor_do_all_figures_of_both_runs_together(
             round(float(each), 2) if isinstance(each, (int, float)) else each
             for each in told_of_all.values()
         ]
-        return (found.table.rows(), found.n_patients, found.n_hidden, str(figures))
+        return (found.table.rows(), found.n_patients, str(figures))
 
     def guessed(n: int, k: int) -> set[float]:
         runs = counted([(n, k)]), counted([(n + 1, k + decided_for)])
@@ -350,7 +351,7 @@ def test_a_trial_of_many_small_hospitals_is_not_mute() -> None:
     k = random.binomial(n, 1 / (1 + np.exp(random.normal(2.2, 1.3, 466))))
     panels = list(zip(n.tolist(), k.tolist(), strict=True))
     found = told(panels, random.random(466).tolist(), 11, 30)
-    has_value, has_band = found.table["reportable"], found.table["band"].is_not_null()
+    has_value, has_band = found.table["reportable"], found.table["band_low"].is_not_null()
     assert (has_value & has_band).sum() == 0
     assert (has_value | has_band).sum() >= 150
     # Hardly any of the most consistent would be there without bands.

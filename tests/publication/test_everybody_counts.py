@@ -57,7 +57,8 @@ def test_who_has_a_band_counts_in_ranks_and_shrinkage() -> None:
     few = [3] * 12  # decided for: hidden, and told as "at most 0.25"
     many = [60, 70, 80, 90, 100]
     told = shown(counted([60] * 12 + [200] * 5, few + many))
-    assert told.table["band"].to_list()[:12] == ["at most 0.25"] * 12
+    assert told.table["band_low"].to_list()[:12] == [0.0] * 12
+    assert told.table["band_high"].to_list()[:12] == [0.25] * 12
     ranked = told.table.filter(pl.col("rank").is_not_null())
     assert ranked.height == 5
     assert ranked["rank"].min() > 9, "twelve are more consistent than the first of those shown"

@@ -61,7 +61,7 @@ def published(behind: Behind, smallest: int = SMALLEST) -> Any:
     """Return all that is published about the panels, in a form that can be compared."""
     found = shown_scores(*behind, smallest_cell=smallest, min_panel=2, min_reliability=0.0)
     positions = (found.with_size.tolist(), found.measured.tolist())
-    return found.table.rows(), found.n_patients, found.n_hidden, *positions
+    return found.table.rows(), found.n_patients, *positions
 
 
 def shown(behind: Behind, **limits: Any) -> ShownScores:
@@ -255,7 +255,6 @@ def test_few_among_the_others_hide_p_low_and_keep_the_score() -> None:
     assert (row["discordance"], row["p_high"]) == (0.48, 0.6)
     assert row["p_low"] is None
     assert row["discrimination"] is None
-    assert seen.n_hidden == 3
     few = shown(latent_scores_of([(60, 40, 3, 4)] * 3))
     assert few.table["n_patients"].to_list() == [None] * 3
     assert few.table["discordance"].to_list() == [0.48] * 3
@@ -380,11 +379,10 @@ def test_no_figure_is_handed_on_where_none_may_be_read(measured: intravar.Measur
     spoiled = replace(measured, judged=judged)
     names = {name: name for name in measured.main.scores.physician.cast(pl.String)}
     found = published_of(spoiled, names, lambda name: 0.5).first
-    told = {name for name in found.physicians.columns if found.physicians[name].count()}
+    told = {name for name in found.table.columns if found.table[name].count()}
     assert told <= {"physician", "n_patients", "rate", "reason", "reportable"}
-    assert not found.physicians["reportable"].any()
+    assert not any(row.reportable for row in found.physicians)
     assert found.group is None
-    assert found.median_discordance is None
     assert (found.n_reportable, found.n_ranked, found.n_banded) == (0, 0, 0)
 
 

@@ -56,7 +56,7 @@ def test_a_review_reaches_every_document(tmp_path: Path) -> None:
 
 def test_a_sheet_tells_the_own_figure_only_where_it_is_published() -> None:
     decision = made_published(["P-1"], Request(physician="a", decision="b")).first
-    row, words = decision.rows[0], Request(physician="a", decision="b").words
+    row, words = decision.physicians[0], Request(physician="a", decision="b").words
 
     def told(review: Review | None) -> list[str]:
         every = facts(row, replace(decision, review=review), words)

@@ -31,8 +31,10 @@ USES: dict[str, str] = _DECLARED["uses"]
 READING = tuple(_DECLARED["reading"])
 #: Fields of the screen by the name of the request's: label, hint, what an empty menu says.
 FIELDS: dict[str, dict[str, Any]] = _DECLARED["fields"] | _DECLARED["reading"]
-#: Where the screen asks for what an option of the command line says.
-ON_SCREEN = {f"--{name.replace('_', '-')}": each["label"] for name, each in FIELDS.items()}
+#: Where a screen asks for what an option of the command line says.
+ON_SCREEN = {
+    flag_of(name): each["label"] for name, each in (FIELDS | _DECLARED["elsewhere"]).items()
+}
 #: Conditions that the screen has room for.
 CONDITIONS = 4
 #: Fields that are not read one by one from a form.
@@ -87,13 +89,13 @@ class Draft:
             value = getattr(request, each.name)
             if value == each.default:
                 continue
+            flag = flag_of(each.name)
             if each.name == "labels":
                 for column, label in value:
-                    words += ["--label", f"{column}={label}"]
+                    words += [flag, f"{column}={label}"]
                 continue
             if isinstance(value, tuple) and any("," in name for name in value):
                 return ["measure", "study.toml", "--out", str(out)]  # a comma parts names there
-            flag = f"--{each.name.replace('_', '-')}"
             words += [flag, ",".join(value) if isinstance(value, tuple) else str(value)]
         return [*words, "--out", str(out)]
 
@@ -194,10 +196,12 @@ def on_screen(option: Option) -> str:
     --------
     >>> on_screen(Option("decider_word", "judge,judges"))
     '“Whoever decides, one and several” judge,judges'
+    >>> on_screen(Option("order"))
+    '--order on the command line'
     """
     label = ON_SCREEN.get(flag_of(option.name))
     value = "" if option.value is None else f" {option.value}"
-    return option.flag if label is None else f"“{label}”{value}"
+    return f"{option.flag} on the command line" if label is None else f"“{label}”{value}"
 
 
 def _free(column: str) -> bool:

@@ -1,25 +1,24 @@
 """A process beside the server that does what takes long, one question after the other.
 
-The server asks in lines of JSON and goes on answering screens. The helper ends when its standard
-input closes, with the app. If it dies, the question is answered with a sentence and the next one
-gets a new helper.
+It ends with the app. If it dies, the question is answered with a sentence and the next one gets a
+new process.
 """
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
-import queue
-import subprocess
-import sys
+import signal
 import threading
 from collections import OrderedDict
-from concurrent.futures import Future
-from contextlib import suppress
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
-from intravar.errors import InputError
+from intravar.errors import InputError, machine_fault
+from intravar.sources.defects import defect_lines
 
 #: Answers that are kept, so that a screen that is shown again need not ask again.
 MOST_KEPT = 200
@@ -38,11 +37,9 @@ class Helper:
 
     def __init__(self, log: Path) -> None:
         self._log = log
-        self._asked: queue.Queue[tuple[str, dict[str, Any], Future[Any]] | None] = queue.Queue()
         self._kept: OrderedDict[str, Future[Any]] = OrderedDict()
-        self._process: subprocess.Popen[str] | None = None
-        self._thread = threading.Thread(target=self._go_on, daemon=True)
-        self._thread.start()
+        self._pool: ProcessPoolExecutor | None = None
+        self._processes: set[multiprocessing.process.BaseProcess] = set()
 
     def ask(self, task: str, /, *, again: bool = False, **given: Any) -> Future[Any]:
         """Return what will hold the answer; the same question is asked once, unless `again`.
@@ -54,96 +51,72 @@ class Helper:
         if known is not None and not again:
             self._kept.move_to_end(key)
             return known
-        future: Future[Any] = Future()
-        self._kept[key] = future
+        answer: Future[Any] = Future()
+        self._kept[key] = answer
         while len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
-        self._asked.put((task, given, future))
-        return future
+        self._submitted(task, given).add_done_callback(lambda done: self._hand_over(done, answer))
+        return answer
 
-    def close(self) -> None:
-        """End the process."""
-        self._asked.put(None)
-        process = self._process
-        if process is not None:
-            with suppress(OSError):
-                process.kill()
-            process.wait()
-
-    def _go_on(self) -> None:
-        while True:
-            asked = self._asked.get()
-            if asked is None:
-                return
-            task, given, future = asked
-            try:
-                future.set_result(self._answer(task, given))
-            except Exception as error:  # told on the screen that asked
-                future.set_exception(error)
-
-    def _answer(self, task: str, given: dict[str, Any]) -> Any:
-        process = self._started()
-        assert process.stdin is not None
-        assert process.stdout is not None
+    def _submitted(self, task: str, given: dict[str, Any]) -> Future[Any]:
+        if self._pool is None:
+            spawn = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, spawn, _begin, (str(self._log),))
+        others = set(multiprocessing.active_children())
         try:
-            process.stdin.write(json.dumps([task, given], default=str) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except OSError:
-            line = ""
-        if not line:
-            process.wait()
-            self._process = None
-            raise InputError(DIED.format(log=self._log))
-        kind, told = json.loads(line)
-        if kind == "refused":
-            raise InputError(told)
-        if kind == "defect":
-            raise DefectError(told)
-        return told
+            submitted = self._pool.submit(_answer, task, given)
+        except BrokenProcessPool:
+            self._pool = None
+            return self._submitted(task, given)
+        self._processes |= set(multiprocessing.active_children()) - others
+        return submitted
 
-    def _started(self) -> subprocess.Popen[str]:
-        if self._process is None or self._process.poll() is not None:
-            with self._log.open("ab") as log:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "intravar.app.helper"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    text=True,
-                    encoding="utf-8",
-                    start_new_session=True,  # Ctrl-C is for the app, which ends its helper
-                )
-        return self._process
+    def _hand_over(self, done: Future[Any], answer: Future[Any]) -> None:
+        error = done.exception()
+        if isinstance(error, BrokenProcessPool):
+            error = InputError(DIED.format(log=self._log))
+        if error is None:
+            answer.set_result(done.result())
+        else:
+            answer.set_exception(error)
 
     def start(self) -> None:
         """Start the process before anything is asked, so that the first answer comes soon."""
         self.ask("ready")
 
+    def close(self) -> None:
+        """End the process."""
+        for process in self._processes:
+            process.kill()
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
 
-def serve() -> None:
-    """Answer questions from standard input until it closes."""
+
+def _begin(log: str) -> None:
+    """Settle in the new process: print to the log, leave Ctrl-C to the app, and end with it."""
+    with open(log, "ab") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_app, daemon=True).start()
+
+
+def _end_with_the_app() -> None:
+    app = multiprocessing.parent_process()
+    if app is not None:
+        app.join()
+    os._exit(0)
+
+
+def _answer(task: str, given: dict[str, Any]) -> Any:
+    """Do a task; what goes wrong is told in words."""
     from intravar.app import tasks
-    from intravar.app.draft import on_screen
-    from intravar.errors import machine_fault
-    from intravar.sources.defects import defect_lines
 
-    # What a library prints must not get between the answers.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    for line in sys.stdin:
-        task, given = json.loads(line)
-        try:
-            told = ["answer", getattr(tasks, task)(**given)]
-        except InputError as error:
-            told = ["refused", error.naming(on_screen)]
-        except Exception as error:
-            fault = machine_fault(error)
-            told = ["refused", fault] if fault else ["defect", "; ".join(defect_lines(error))]
-        answers.write(json.dumps(told, default=str) + "\n")
-        answers.flush()
-
-
-if __name__ == "__main__":
-    sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    serve()
+    try:
+        return getattr(tasks, task)(**given)
+    except InputError:
+        raise
+    except Exception as error:
+        if fault := machine_fault(error):
+            raise InputError(fault) from None
+        raise DefectError("; ".join(defect_lines(error))) from None

@@ -58,7 +58,6 @@ class Measured:
     title: str
     when: str
     verdict: str
-    several: bool
 
     @property
     def key(self) -> str:
@@ -154,11 +153,10 @@ class Places:
                 continue
             with suppress(InputError):  # what cannot be read is not listed
                 stored = read_published(path)
-                several = len(stored.decisions) > 1
-                verdict = SEVERAL if several else stored.first.verdict
+                verdict = stored.first.verdict if stored.joint is None else SEVERAL
                 when = datetime.fromtimestamp((path / SUMMARY).stat().st_mtime)
                 told = f"{when:%Y-%m-%d %H:%M}"
-                found.append(Measured(path, path.name, told, verdict, several))
+                found.append(Measured(path, path.name, told, verdict))
         return sorted(found, key=lambda each: each.when, reverse=True)
 
     def opened(self, key: str) -> tuple[Path, Published]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -15,9 +14,11 @@ from intravar.app.draft import Draft
 from intravar.app.places import OutsideError, key_of, plain_name
 from intravar.app.rendering import screen
 from intravar.app.tables import desk_of
+from intravar.documents.sheet.sheet import with_figure
 from intravar.errors import InputError
 from intravar.publication.files import SUMMARY
 from intravar.publication.folders import REVIEW_FILE, private_folder
+from intravar.publication.results import Published
 from intravar.request import read_request
 
 #: What can be downloaded of a measurement.
@@ -34,12 +35,16 @@ SIZES = (30, 60, 120, 240)
 _PAGES = (".html",)
 
 
+def _asked(request: Request) -> tuple[Desk, str, Path, Published]:
+    """Return what screens share; and of a result its part of an address, folder and content."""
+    desk, key = desk_of(request), request.path_params["key"]
+    return desk, key, *desk.places.opened(key)
+
+
 async def result(request: Request) -> Response:
     """Show the page as it is published, and what can be done with it."""
-    desk = desk_of(request)
-    key = request.path_params["key"]
-    folder, published = desk.places.opened(key)
-    others = [each for each in desk.places.measurements(folder.parent) if each.folder != folder]
+    desk, key, folder, published = _asked(request)
+    measured = desk.places.measurements(folder.parent)
     return screen(
         "result",
         key=key,
@@ -48,19 +53,16 @@ async def result(request: Request) -> Response:
         words=published.words,
         page=f"{desk.sealed(key)}/report.html",
         downloads=DOWNLOADS,
-        physicians=_physicians(folder),
-        others=[each for each in others if not each.several],
+        physicians=_physicians(published),
+        with_figure=with_figure(published),
+        others=[each for each in measured if each.folder != folder],
         command=_command(folder),
     )
 
 
-def _physicians(folder: Path) -> list[str]:
-    """Return the pseudonyms of a result, as its table lists them."""
-    for name in ("physicians.csv", "joint.csv"):
-        if (folder / name).is_file():
-            with (folder / name).open(encoding="utf-8-sig", newline="") as file:
-                return sorted({row["physician"] for row in csv.DictReader(file)})
-    return []
+def _physicians(published: Published) -> list[str]:
+    """Return what everybody in a result is called."""
+    return sorted({row.physician for each in published.decisions for row in each.physicians})
 
 
 def _command(folder: Path) -> str:
@@ -75,17 +77,16 @@ def _command(folder: Path) -> str:
 
 async def page(request: Request) -> Response:
     """Show a published page; the address is sealed for its folder, see `guard`."""
-    folder, _ = desk_of(request).places.opened(request.path_params["key"])
+    desk, _, folder, _ = _asked(request)
     name = request.path_params["file"]
     if not name.endswith(_PAGES) or not (folder / name).is_file():
         raise InputError(f"there is no page '{name}' in '{folder.name}'")
-    return FileResponse(desk_of(request).places.allowed(folder / name), media_type="text/html")
+    return FileResponse(desk.places.allowed(folder / name), media_type="text/html")
 
 
 async def download(request: Request) -> Response:
     """Hand over a file of a measurement, made now if it is not there."""
-    desk = desk_of(request)
-    folder, _ = desk.places.opened(request.path_params["key"])
+    desk, _, folder, _ = _asked(request)
     what = request.path_params["what"]
     if what not in DOWNLOADS:
         raise InputError(f"there is no download '{what}'; choose one of the list")
@@ -100,10 +101,9 @@ async def download(request: Request) -> Response:
 
 async def sheet(request: Request) -> Response:
     """Hand over the sheet of one physician, or those of all as an archive."""
-    desk = desk_of(request)
-    folder, _ = desk.places.opened(request.path_params["key"])
+    desk, _, folder, published = _asked(request)
     physician = request.query_params.get("physician") or None
-    if physician is not None and physician not in _physicians(folder):
+    if physician is not None and physician not in _physicians(published):
         raise InputError(f"there is nobody called '{physician}' in this result")
     out = desk.scratch / f"sheets-{plain_name(physician or 'all')}-{key_of(folder)[-40:]}"
     made = await desk.whole(
@@ -138,13 +138,9 @@ async def compare(request: Request) -> Response:
 
 async def explain(request: Request) -> Response:
     """Show the cases behind a physician, once the user has read what this shows."""
-    desk = desk_of(request)
-    key = request.path_params["key"]
-    folder, published = desk.places.opened(key)
-    if len(published.decisions) > 1:
-        raise InputError("this holds several decisions together; measure one of them and ask there")
+    desk, key, folder, published = _asked(request)
     form = await request.form() if request.method == "POST" else request.query_params
-    physicians = _physicians(folder)
+    physicians = _physicians(published)
     physician = str(form.get("physician", ""))
     if physician not in physicians:
         raise OutsideError(f"there is nobody called '{physician}' in this result")
@@ -175,15 +171,9 @@ def _changed(folder: Path) -> float:
 # --- the blind review: plan it, draw pairs, answer one after the other, see the answer ---
 
 
-def _asked(request: Request) -> tuple[Desk, str, Path]:
-    """Return what screens share, the result that is reviewed as part of an address, its folder."""
-    desk, key = desk_of(request), request.path_params["key"]
-    return desk, key, desk.places.opened(key)[0]
-
-
 async def review(request: Request) -> Response:
     """Show the pair that is next, or what a review would give before any were drawn."""
-    desk, key, folder = _asked(request)
+    desk, key, folder, _ = _asked(request)
     files = [folder / SUMMARY, private_folder(folder) / REVIEW_FILE]
     found = await desk.answer(
         "Looking up the pairs",
@@ -199,7 +189,7 @@ async def review(request: Request) -> Response:
 
 async def draw_pairs(request: Request) -> Response:
     """Draw pairs."""
-    desk, key, folder = _asked(request)
+    desk, key, folder, _ = _asked(request)
     form = await request.form()
     number = str(form.get("pairs", ""))
     if not number.isdigit():
@@ -211,7 +201,7 @@ async def draw_pairs(request: Request) -> Response:
 
 async def answer_pair(request: Request) -> Response:
     """Keep an answer, and go on to the next pair."""
-    desk, key, folder = _asked(request)
+    desk, key, folder, _ = _asked(request)
     form = await request.form()
     names = ("pair", "answer", "reason", "comment", "reviewer")
     given = {name: str(form.get(name, "")) for name in names}
@@ -222,7 +212,7 @@ async def answer_pair(request: Request) -> Response:
 
 async def read_answers(request: Request) -> Response:
     """Add what the answers tell to the measurement, and say it."""
-    desk, key, folder = _asked(request)
+    desk, key, folder, _ = _asked(request)
     told = desk.helper.ask("read_review", again=True, folder=str(folder))
 
     def shown(found: dict[str, Any]) -> Response:

@@ -156,7 +156,7 @@ async def check(request: Request) -> Response:
         draft=draft,
         found=found,
         name=plain_name(f"{draft.source.name.split('.')[0]} {decision}".replace(",", " ")),
-        earlier=[each for each in desk.places.measurements() if not each.several],
+        earlier=desk.places.measurements(),
         job=desk.job,
     )
 

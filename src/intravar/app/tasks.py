@@ -12,6 +12,7 @@ import intravar
 from intravar import documents, publication, sources
 from intravar import review as pair_review
 from intravar.app.draft import at_first_sight
+from intravar.documents.blocks import Block, Heading, Note, Paragraph
 from intravar.preparation.check import checked_each, folder_for_now
 from intravar.request import Request
 from intravar.review.store import read_stored
@@ -23,8 +24,6 @@ EXAMPLE, EXAMPLE_PATIENTS, EXAMPLE_PHYSICIANS = "stress-two-camps", 4_800, 16
 #: Rows beyond which only the first are looked at before the check.
 MANY_ROWS = 200_000
 FIRST_ROWS = 20_000
-#: Physicians whose change is listed.
-MOST_CHANGES = 50
 
 
 def ready() -> bool:
@@ -71,6 +70,13 @@ def check(source: str, asked: Mapping[str, Any], changed: float) -> list[dict[st
                 "lines": publication.check_lines(found, several=several),
                 "leak_lines": found.leak_lines(),
                 "cannot": publication.unmeasurable(found),
+                "columns": documents.as_fragment(
+                    [
+                        documents.columns_table(
+                            publication.column_rows(found, several=several), request.words
+                        )
+                    ]
+                ),
                 "time": found.cost.here().in_words(),
             }
         )
@@ -101,30 +107,23 @@ def sheets(folder: str, out: str, physician: str | None) -> str:
     return str(archive)
 
 
-def compare(first: str, second: str, changed: list[float]) -> dict[str, Any]:
+def compare(first: str, second: str, changed: list[float]) -> str:
     """Return what changed from one measurement to another; `changed` is when they were written."""
-    found = intravar.compare(first, second)
-    rows = found.physicians.sort("probability", descending=True, nulls_last=True)
-    return {
-        "lines": found.lines(),
-        "rows": rows.head(MOST_CHANGES).to_dicts(),
-        "more": max(rows.height - MOST_CHANGES, 0),
-    }
+    blocks: list[Block] = []
+    for decision in publication.decisions_in_both(first, second):
+        found = intravar.compare(first, second, decision=decision)
+        blocks += [] if decision is None else [Heading(found.words.label(decision))]
+        blocks += documents.comparison_blocks(found)
+    return documents.as_fragment(blocks)
 
 
-def explain(folder: str, physician: str, changed: float) -> dict[str, Any]:
-    """Return the cases behind a physician's score. Patient-level."""
+def explain(folder: str, physician: str, changed: float) -> str:
+    """Return the cases behind a physician's score, for each decision. Patient-level."""
     published = publication.read_published(folder)
-    words = published.words
-    with words.in_errors():
-        table = intravar.explain(folder, physician)
-    cases = publication.cases_shown(table, published.first.decision, words, 3)
-    return {
-        "warning": publication.WARNING,
-        "none": publication.NO_CASES,
-        "alone": publication.NOBODY_ALIKE,
-        "cases": [vars(case) for case in cases],
-    }
+    with published.words.in_errors():
+        cases = documents.cases_of_each(Path(folder), physician, published, beside=3)
+    warning, heading = Note("", publication.WARNING, "alarm"), Heading("Decisions that surprised")
+    return documents.as_fragment([warning, heading, *(cases or [Paragraph(documents.NO_CASES)])])
 
 
 def review(

@@ -8,7 +8,6 @@ from .progress import (
     Text,
     escape,
     print_leaks,
-    print_left_out,
     print_request,
     table,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "escape",
     "main",
     "print_leaks",
-    "print_left_out",
     "print_request",
     "say",
     "table",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from intravar import cli, publication
+from intravar import cli, documents, publication
 from intravar.cli import options
 from intravar.request import Request
 
 if TYPE_CHECKING:
+    from intravar.documents.blocks import Block
     from intravar.preparation.check import Check
     from intravar.wording import Words
 
@@ -59,35 +61,19 @@ def check(
 def _print_check(
     console: cli.Console, found: Check, cannot: list[dict[str, Any]], several: bool
 ) -> None:
-    _print_columns(console, found, several)
-    for line in publication.check_lines(found, several=several):
-        console.print(line, markup=False, soft_wrap=False)
     words = found.request.words
+    columns = publication.column_rows(found, several=several)
+    print_blocks(console, [documents.columns_table(columns, words)], "--json has them")
+    console.print()
+    console.say(*publication.check_lines(found, several=several))
     _print_unmeasurable(console, cannot, words)
     cli.print_leaks(console, found.leak_lines(), words)
 
 
-def _print_columns(console: cli.Console, found: Check, several: bool) -> None:
-    table = cli.Table(box=None, pad_edge=False)
-    every = ["column", "use", "kind", "missing", "note"]
-    names = ["column", "use", "missing"] if console.width < 70 else every
-    for name in names:
-        table.add_column(name, overflow="fold", justify="right" if name == "missing" else "left")
-    leaking = {leak.column for leak in found.prepared.leaks}
-    for row in publication.column_rows(found, several=several):
-        style = "bold red" if row.column in leaking else ""
-        texts = {
-            "column": row.column,
-            "use": found.request.words.role(row.use),
-            "kind": row.kind or "",
-            "missing": row.missing or "0",
-            "note": row.note,
-        }
-        cells = [cli.Text(texts[name]) for name in names]
-        table.add_row(*cells, style=style)
-    console.print(table)
-    cli.print_left_out(console, [name for name in every if name not in names], "--json has them")
-    console.print()
+def print_blocks(console: cli.Console, blocks: Sequence[Block], where: str) -> None:
+    """Print blocks of a document; `where` holds columns that the terminal has no room for."""
+    for part in documents.printed(blocks, console.width, where):
+        console.print(part)
 
 
 def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,16 @@ import typer
 import intravar
 from intravar import cli, documents, measurement, publication, runs, sources
 from intravar.cli import endings, options
+from intravar.cli.check import print_blocks
+from intravar.errors import flag_of
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
 from intravar.writing import privacy_words
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from intravar.cli.progress import StepLines, StepProgress
     from intravar.measurement.result import Measurement
     from intravar.publication import Decision, Joint, Published
-    from intravar.tables import Table
     from intravar.wording import Words
 
 COMPILING = "the first measurement after installation compiles: about 10 s more, once"
@@ -126,49 +126,42 @@ def _print_all(console: cli.Console, found: Measurement, published: Published, o
 
 
 def _print_results(console: cli.Console, decision: Decision, words: Words) -> None:
-    table = decision.physicians
     verdict = cli.Text(decision.verdict.upper(), style="bold")
     console.print(verdict.append(f": {'; '.join(decision.verdict_reasons)}", style="not bold"))
     console.print()
     made = documents.decider_table(decision, words)
     told = [row for row in made.rows if row.shown]
     if told:
-        print_table(console, made, "physicians.csv has them")
+        print_blocks(console, [made], "physicians.csv has them")
         console.print()
         if not decision.n_ranked:
             console.say(words.fill(NOT_RANKED))
-        first = table.row(told[0].p or 0, named=True)
-        line = measurement.in_words(first, decision.claim, words, decision.compared)
-        console.say(f"{first['physician']}: {line}")
+        first = decision.physicians[told[0].p or 0]
+        line = measurement.in_words(vars(first), decision.claim, words, decision.compared)
+        console.say(f"{first.physician}: {line}")
         if decision.banded is not None:
             console.say(f"{decision.banded}.")
-    _print_reasons(console, table, words)
+    _print_reasons(console, decision, words)
     console.print()
     console.say(*documents.summary_lines(decision, words))
     for part in (decision.by, decision.course):
         console.say(*(() if part is None else part.lines))
     if not told:
-        nobody = words.fill("No {decider} is reportable.")
-        console.say(f"{nobody} {_bars(table['reason'].to_list())}")
+        bars = " and ".join(map(flag_of, decision.barred_by))
+        console.say(
+            words.fill("No {decider} is reportable.") + f" The bar is set by {bars}." * bool(bars)
+        )
 
 
-def _print_reasons(console: cli.Console, table: pl.DataFrame, words: Words) -> None:
+def _print_reasons(console: cli.Console, decision: Decision, words: Words) -> None:
     """Say why some have no rank, a range or nothing."""
-    for kind, rows in {
-        "reported": table.filter(table["reportable"]).drop_nulls("reason"),
-        "not reportable": table.filter(~table["reportable"] & table["band"].is_null()),
-    }.items():
-        for reason, count in rows["reason"].value_counts(sort=True).iter_rows():
-            console.say(f"{kind}: {words.counted(count)}: {reason}")
-
-
-def _bars(reasons: list[str | None]) -> str:
-    """Name the settings that decide, for the reasons that there are."""
-    told = {"--min-panel": "fewer than", "--smallest-cell": "too few to publish"}
-    found = [
-        option for option, words in told.items() if any(words in (each or "") for each in reasons)
-    ]
-    return f"The bar is set by {' and '.join(found)}." if found else ""
+    reasons = Counter(
+        ("reported" if row.reportable else "not reportable", row.reason)
+        for row in decision.physicians
+        if row.reason is not None and (row.reportable or row.band is None)
+    )
+    for (kind, reason), count in sorted(reasons.items(), key=lambda each: (each[0][0], -each[1])):
+        console.say(f"{kind}: {words.counted(count)}: {reason}")
 
 
 def _print_joint(console: cli.Console, joint: Joint, words: Words) -> None:
@@ -178,17 +171,10 @@ def _print_joint(console: cli.Console, joint: Joint, words: Words) -> None:
     made = documents.together_table(words, joint)
     silent = sum(not row.shown for row in made.rows)
     if silent < len(made.rows):
-        print_table(console, made, "joint.csv has them")
+        print_blocks(console, [made], "joint.csv has them")
         console.print()
     if joint.n_banded:
         few = f"{words.counted(joint.n_banded)} with a range: {publication.NOT_SHOWN}"
         console.say(few)
     if silent:
         console.say(f"without joint figures: {words.counted(silent)}")
-
-
-def print_table(console: cli.Console, table: Table, where: str) -> None:
-    """Print a table of a document, and which of its columns there is no room for."""
-    made, left_out = documents.as_rich(table, console.width)
-    console.print(made)
-    cli.print_left_out(console, left_out, where)

@@ -233,13 +233,6 @@ def _time(seconds: float) -> str:
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"
 
 
-def print_left_out(console: Console, names: list[str], where: str) -> None:
-    """Say which columns the terminal has no room for."""
-    if names:
-        told = f"({', '.join(names)} not shown in {console.width} columns; {where})"
-        console.say(told)
-
-
 def print_request(
     console: Console, request: Request, seconds: Mapping[str, float] | None = None
 ) -> None:

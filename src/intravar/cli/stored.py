@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 import intravar
 from intravar import cli, documents, publication
+from intravar.cli.check import print_blocks
 from intravar.cli.options import described
 from intravar.errors import InputError
 from intravar.study import report as study_report
@@ -19,8 +20,6 @@ from intravar.writing import checked_target, privacy_words, whole_file, write_pr
 if TYPE_CHECKING:
     import polars as pl
 
-    from intravar.publication import Decision
-    from intravar.publication.compare import Comparison
     from intravar.wording import Words
 
 
@@ -55,7 +54,7 @@ def explain(
         if as_json:
             typer.echo(json.dumps(publication.plain(found.rule), indent=1))
         else:
-            _print_rule(console, found, words)
+            print_blocks(console, documents.rule_blocks(found, words), "--json has them")
         return
     with words.in_errors():
         table = intravar.explain(folder, physician, most=most, decision=decision)
@@ -70,45 +69,13 @@ def explain(
         _print_cases(console, table, found.decision, words)
 
 
-def _print_rule(console: cli.Console, decision: Decision, words: Words) -> None:
-    rule, positive = decision.rule, words.decision or decision.decision
-    console.print("What the decisions depend on (loss of AUC when shuffled):")
-    largest = max((row.importance for row in rule.importance), default=0.0) or 1.0
-    for row in rule.importance[:8]:
-        bar = "█" * round(20 * max(0.0, row.importance) / largest)
-        console.say(f"  {row.importance:6.3f} {bar} {words.label(row.covariate)}")
-    console.print()
-    console.print(cli.Text(f"A short tree, by the share of '{positive}':"))
-    leaves = cli.Table.grid(padding=(0, 2))
-    leaves.add_column(justify="right", no_wrap=True)
-    leaves.add_column(overflow="fold")
-    for leaf in rule.tree:
-        leaves.add_row(leaf.words, cli.Text(leaf.when))
-    console.print(leaves)
-    console.print()
-    console.say(*publication.location_lines(decision.location, words))
-    told = "It describes what the {deciders} did on the whole, not what is right."
-    console.say(words.fill(told))
-
-
 def _print_cases(console: cli.Console, table: pl.DataFrame, decision: str, words: Words) -> None:
     console.say(publication.WARNING, style="bold red")
-    if not table.height:
-        console.say(publication.NO_CASES)
-    most = 2 if console.width < 80 else 3
-    for case in publication.cases_shown(table, decision, words, most):
-        console.print()
-        console.say(case.heading)
-        if case.alone:
-            console.say(publication.NOBODY_ALIKE)
-        if case.rows:
-            console.print(cli.table(case.heads, case.rows))
-        if case.same:
-            console.print(cli.Text(f"the same: {', '.join(case.same)}"), style="dim")
-
-
-#: Physicians that are printed, those who changed most first; all are in the JSON.
-MOST_PRINTED = 20
+    beside = 2 if console.width < 80 else 3
+    cases = documents.case_blocks(table, decision, words, beside=beside)
+    if not cases:
+        console.say(documents.NO_CASES)
+    print_blocks(console, cases, "--json has them")
 
 
 @described(
@@ -128,46 +95,14 @@ def compare(first: Path, second: Path, exact: bool = False, as_json: bool = Fals
         for name in publication.decisions_in_both(first, second)
     }
     if as_json:
-        told = {name: _plain(change) for name, change in found.items()}
+        told = {name: change.as_json() for name, change in found.items()}
         typer.echo(json.dumps(told.get(None, told), indent=1))
         return
     console = cli.Console(highlight=False)
     for name, change in found.items():
         if name is not None:
             console.print(cli.Text(f"{name}:", style="bold"))
-        _print(console, change)
-
-
-def _plain(found: Comparison) -> dict[str, Any]:
-    return {
-        "group": found.group,
-        "noise": found.noise.to_dicts(),
-        "physicians": found.physicians.to_dicts(),
-        "notes": list(found.notes),
-    }
-
-
-def _print(console: cli.Console, found: Comparison) -> None:
-    console.say(*found.lines())
-    if not found.physicians.height:
-        return
-    rows = found.physicians.sort("probability", descending=True, nulls_last=True)
-    told = [
-        (
-            str(row["physician"]),
-            f"{row['first']:.3f}",
-            f"{row['second']:.3f}",
-            f"{row['change']:+.3f}",
-            f"[{row['low']:+.2f}, {row['high']:+.2f}]",
-            f"{row['probability']:.2f}",
-        )
-        for row in rows.head(MOST_PRINTED).iter_rows(named=True)
-    ]
-    figures = ("first", "second", "change", "95 %", "probability")
-    console.print()
-    console.print(cli.table(["physician", *figures], told, right=figures, unbroken=figures))
-    if rows.height > MOST_PRINTED:
-        console.print(cli.Text(f"... and {rows.height - MOST_PRINTED:,} more, with --json"))
+        print_blocks(console, documents.comparison_blocks(change), "--json has them")
 
 
 @described(

@@ -1,18 +1,29 @@
 from .measurement.deciders import decider_table
 from .measurement.first import summary_lines
+from .measurement.group import comparison_blocks
 from .measurement.handover import MEASUREMENT_FORMATS, write_files, write_measurement
 from .measurement.joint import together_table
+from .measurement.report import NO_CASES, case_blocks, cases_of_each, columns_table
+from .measurement.rule import rule_blocks
+from .page import as_fragment
 from .sheet.files import SHEET_FORMATS, write_sheets
-from .terminal import as_rich
+from .terminal import printed
 from .typesetting import lacking, parse_formats
 
 __all__ = [
     "MEASUREMENT_FORMATS",
+    "NO_CASES",
     "SHEET_FORMATS",
-    "as_rich",
+    "as_fragment",
+    "case_blocks",
+    "cases_of_each",
+    "columns_table",
+    "comparison_blocks",
     "decider_table",
     "lacking",
     "parse_formats",
+    "printed",
+    "rule_blocks",
     "summary_lines",
     "together_table",
     "write_files",

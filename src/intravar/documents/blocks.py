@@ -198,3 +198,30 @@ def within(block: Block, at: int) -> Block:
 def tables(document: Document) -> list[Table]:
     """Return the tables of a document, in order."""
     return [block for block in walk(document.blocks) if isinstance(block, Table)]
+
+
+def text_lines(blocks: Sequence[Block]) -> Iterator[tuple[str, str]]:
+    """Return the text of blocks line by line, each with what it belongs to."""
+    for block in walk(blocks):
+        yield from lines_of(block)
+
+
+def lines_of(block: Block) -> Iterator[tuple[str, str]]:
+    """Return the text of one block, without what stands within it."""
+    if isinstance(block, Heading):
+        yield block.text, ""
+    elif isinstance(block, Card | Annex):
+        yield block.title, ""
+    elif isinstance(block, Paragraph):
+        yield "", block.text
+    elif isinstance(block, Note):
+        yield block.strong, block.text
+    elif isinstance(block, Bullets):
+        yield from (("", item) for item in block.items)
+    elif isinstance(block, KeyFigures):
+        yield from block.items
+    elif isinstance(block, Table):
+        yield "", f"{block.caption} (sheet {block.name})".strip()
+    elif isinstance(block, Figure):
+        more = "" if block.reading in block.alternative else block.reading
+        yield block.title, f"{block.alternative} {more}".strip()

@@ -28,15 +28,14 @@ def render_html(
     *,
     filters: Mapping[str, Callable[..., Any]] | None = None,
     looks: Mapping[str, Look] | None = None,
-    libraries: Sequence[str] = (),
     parts: Sequence[str] = (),
     scripts: Sequence[str] | None = None,
 ) -> str:
     """Return a page that extends `base.html.j2`: `NAME.html.j2` of a package's folder `templates`.
 
-    A name that `content` misses is an error. `looks` are colours beside those that every page has;
-    `libraries` are scripts that go before the page's own. It has the styles and scripts of its
-    `parts`, `PART.css` and `PART.js` (those of its own name by default), or other `scripts`.
+    A name that `content` misses is an error. `looks` are colours beside those that every page has.
+    It has the styles and scripts of its `parts`, `PART.css` and `PART.js` (those of its own name by
+    default), or other `scripts`.
     """
     parts = parts or (name,)
     style = style_of(INKS | dict(looks or {}))
@@ -45,23 +44,30 @@ def render_html(
     script = template_text("base.js")
     for part in parts if scripts is None else scripts:
         script += template_text(f"{part}.js", package)
-    every = [*libraries, script]
-    environment = Environment(
+    template = environment(package, filters).get_template(f"{name}.html.j2")
+    page: str = template.render(
+        dict(content),
+        policy=policy([script], [style]),
+        style=Markup(style),
+        script=Markup(script),
+        version=version("intravar"),
+    )
+    return page
+
+
+def environment(
+    package: str, filters: Mapping[str, Callable[..., Any]] | None = None
+) -> Environment:
+    """Return what renders the templates of a package, and those of every page."""
+    made = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader(_BASE)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(filters or {})
-    page: str = environment.get_template(f"{name}.html.j2").render(
-        dict(content),
-        policy=policy(every, [style]),
-        style=Markup(style),
-        scripts=[Markup(script) for script in every],
-        version=version("intravar"),
-    )
-    return page
+    made.filters.update(filters or {})
+    return made
 
 
 def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from intravar.documents.blocks import Document, tables, walk
+from intravar.documents.blocks import Block, Document, tables, walk
 from intravar.documents.charts.rows import MOST_SINGLE
 from intravar.documents.colours import LOOKS
-from intravar.documents.html import render_html, script_json
+from intravar.documents.html import environment, render_html, script_json
 from intravar.tables import Cell, Table
 from intravar.wording import USUAL, Words
 
@@ -81,6 +81,16 @@ def packed_numbers(numbers: Sequence[int]) -> dict[str, Any]:
     return {"digits": digits, "at": "".join([letters[number] for number in numbers])}
 
 
+_FILTERS = {"kind": lambda block: type(block).__name__, "sorted_by": sort_value}
+
+
+def as_fragment(blocks: Sequence[Block]) -> str:
+    """Return blocks as a part of a page that somebody else makes; nothing in it needs a script."""
+    template = environment("intravar.documents", _FILTERS).get_template("blocks.html.j2")
+    content = {"on": lambda table: table.on("page"), "packed": lambda table: None}
+    return str(template.make_module(content).show(blocks))  # type: ignore[attr-defined]
+
+
 #: Rows up to which a table is printed with the page; a longer one has a page of its own.
 MOST_PRINTED = 40
 
@@ -119,7 +129,7 @@ def as_html(
         "intravar.documents",
         "document",
         content,
-        filters={"kind": lambda block: type(block).__name__, "sorted_by": sort_value},
+        filters=_FILTERS,
         looks=LOOKS,
         parts=["document", *parts],
         scripts=[*parts, "document"] if packed else [],

@@ -1,10 +1,13 @@
-"""Write a table of a document to a terminal: the columns and rows that there is room for."""
+"""Write blocks to a terminal, tables with the columns and rows that there is room for."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from intravar.documents.blocks import Block, Heading, lines_of, walk
 from intravar.tables import Table
 
 #: Rows that are printed, from both ends; files hold all.
@@ -13,6 +16,30 @@ MOST_PRINTED = 24
 _GIVEN_UP = ("least", "minor", "")
 #: Columns that are always printed: who it is, the figure and its interval.
 _KEPT = 3
+#: Letters of a column of words that need not be broken.
+_WORDS = 24
+
+
+def printed(blocks: Sequence[Block], width: int, where: str) -> Iterator[RichTable | Text]:
+    """Yield blocks for rich, in lines of so many letters.
+
+    Columns that there is no room for lie `where` a note says.
+    """
+    for at, block in enumerate(walk(blocks)):
+        if at and isinstance(block, Heading | Table):
+            yield Text()
+        if isinstance(block, Table):
+            if block.caption:
+                yield Text(block.caption)
+            made, left_out = as_rich(block, width)
+            if made.columns and made.row_count:
+                yield made
+            if left_out:
+                yield Text(f"({', '.join(left_out)} not shown in {width} columns; {where})")
+            continue
+        for aside, text in lines_of(block):
+            style = "bold" if isinstance(block, Heading) else ""
+            yield Text(f"{aside.rstrip('.?')}: {text}" if aside and text else aside or text, style)
 
 
 def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
@@ -22,10 +49,11 @@ def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
     """
     part = table.on("terminal")
     rows = [[cell.text for cell in row.cells] for row in part.rows if row.shown]
-    wide = [
-        max(map(len, (column.heading, *(row[at] for row in rows)))) + 2
-        for at, column in enumerate(part.columns)
-    ]
+    wide = []
+    for at, column in enumerate(part.columns):
+        longest = max((len(row[at]) for row in rows), default=0)
+        needed = min(longest, _WORDS) if column.words else longest
+        wide.append(max(len(column.heading), needed) + 2)
     kept = list(range(len(part.columns)))
     for kind in _GIVEN_UP:
         for at in [each for each in reversed(kept) if part.columns[each].kind == kind]:

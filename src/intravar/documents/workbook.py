@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -41,28 +41,6 @@ def as_xlsx(document: blocks.Document) -> bytes:
     return buffer.getvalue()
 
 
-def text_lines(document: blocks.Document) -> Iterator[tuple[str, str]]:
-    """Return the text of a document line by line, each with what it belongs to."""
-    for block in blocks.walk(document.blocks):
-        if isinstance(block, blocks.Heading):
-            yield block.text, ""
-        elif isinstance(block, blocks.Card | blocks.Annex):
-            yield block.title, ""
-        elif isinstance(block, blocks.Paragraph):
-            yield "", block.text
-        elif isinstance(block, blocks.Note):
-            yield block.strong, block.text
-        elif isinstance(block, blocks.Bullets):
-            yield from (("", item) for item in block.items)
-        elif isinstance(block, blocks.KeyFigures):
-            yield from block.items
-        elif isinstance(block, Table):
-            yield "", f"{block.caption} (sheet {block.name})".strip()
-        elif isinstance(block, blocks.Figure):
-            more = "" if block.reading in block.alternative else block.reading
-            yield block.title, f"{block.alternative} {more}".strip()
-
-
 class _Writer:
     """Writes sheets into a workbook."""
 
@@ -94,7 +72,7 @@ class _Writer:
         sheet.write_string(1, 0, document.about[:LONGEST_CELL])
         sheet.set_column(0, 0, ASIDE)
         sheet.set_column(1, 1, TEXT)
-        for down, (aside, text) in enumerate(text_lines(document), 3):
+        for down, (aside, text) in enumerate(blocks.text_lines(document.blocks), 3):
             sheet.write_string(down, 0, aside[:LONGEST_CELL], self.strong)
             sheet.write_string(down, 1, text[:LONGEST_CELL], self.text)
             sheet.set_row(down, _height([(aside, ASIDE), (text, TEXT)]))

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from intravar.tables import Cell, Column, Row, Table, hundreds
+from intravar.tables import Cell, Column, Row, Table, hundreds, within
 from intravar.wording import Words
 
 #: When a column is shown in what is handed on: with every physician whose counts are not small;
@@ -83,13 +83,14 @@ COLUMNS = (
         "probability that two comparable {cases} get different decisions",
     ),
     ResultColumn(
-        "band",
-        pl.String,
-        None,
-        "band",
-        "where it lies, when an exact value could reveal small numbers of {cases}",
+        "band_low",
+        pl.Float64,
+        2,
+        "band from",
+        "above what it lies, when an exact value could reveal small numbers of {cases}",
         "always",
     ),
+    ResultColumn("band_high", pl.Float64, 2, "band to", "below what it then lies", "always"),
     ResultColumn("low", pl.Float64, 3, "low", "lower end of its 95 % interval"),
     ResultColumn("high", pl.Float64, 3, "high", "upper end of its 95 % interval"),
     ResultColumn(
@@ -251,7 +252,7 @@ class _Place(NamedTuple):
 
 
 #: What the table holds where no figure may be read, and what tells that somebody has one.
-_FACTS, _KNOWN = ("physician", "n_patients", "rate"), ("discordance", "band", "identified_low")
+_FACTS, _KNOWN = ("physician", "n_patients", "rate"), ("discordance", "band_low", "identified_low")
 #: Columns that stand elsewhere than in files, or are told in another way there.
 _PLACES = {
     "physician": _Place(_EVERYWHERE, share=1.6),
@@ -305,19 +306,17 @@ def decider_table(
     *,
     ranked: bool,
     readable: bool = True,
-    band: Callable[[str], Cell] = Cell,
 ) -> Table:
     """Return the table of all deciders, the most consistent first where there is an order.
 
-    Where no figure is `readable` it holds none. `band` writes what stands in the place of a number
-    where one could reveal small counts.
+    Where no figure is `readable` it holds none.
     """
     table = physicians.with_row_index("p")
     filled = {each for each in table.columns if table[each].null_count() < table.height}
     shown = [
         (column, _PLACES.get(column.name, _Place()))
         for column in COLUMNS
-        if column.name in filled | {"discordance"} and column.name != "band"
+        if column.name in filled | {"discordance"} and not column.name.startswith("band")
         if readable or column.name in _FACTS
     ]
     order = ["rank", "physician"] if ranked else ["physician"]
@@ -326,7 +325,7 @@ def decider_table(
     )
     columns = [made for each in shown for made in _columns(*each, words)]
     values = ordered.to_dict(as_series=False)
-    cells = [made for each in shown for made in _cells(*each, values, band)]
+    cells = [made for each in shown for made in _cells(*each, values)]
     known = ordered.select(pl.any_horizontal(pl.col(_KNOWN).is_not_null())).to_series()
     rows = [
         Row(list(of_one), p, not readable or shows)
@@ -358,14 +357,11 @@ def _columns(column: ResultColumn, place: _Place, words: Words) -> Iterator[Colu
 
 
 def _cells(
-    column: ResultColumn,
-    place: _Place,
-    values: Mapping[str, list[Any]],
-    band: Callable[[str], Cell],
+    column: ResultColumn, place: _Place, values: Mapping[str, list[Any]]
 ) -> Iterator[list[Cell]]:
     """Yield the cells of a column, and of its interval if it has one; equal values share a cell."""
     beside = {
-        "discordance": ("identified_low", "identified_high", "band"),
+        "discordance": ("identified_low", "identified_high", "band_low", "band_high"),
         "rank": ("rank_low", "rank_high"),
     }
 
@@ -373,7 +369,7 @@ def _cells(
         if value is None and column.name == "discordance" and rest[0] is not None:
             return Cell(hundreds(*rest[:2]), order=50 * (rest[0] + rest[1]))
         if value is None and column.name == "discordance" and rest[2] is not None:
-            return band(rest[2])
+            return Cell(within(*rest[2:]), order=100 * rest[3])
         if value is None:
             return Cell("" if column.name == "reason" else "–")
         if column.name == "rank":

@@ -6,7 +6,6 @@ Rank 1 is the most consistent physician.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from intravar.observed import Observed
 from intravar.preparation.decisions import too_small
 from intravar.preparation.prepare import Prepared
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
+from intravar.tables import within
 from intravar.wording import USUAL, Sentence, Words
 
 if TYPE_CHECKING:
@@ -262,11 +262,11 @@ def in_words(
     >>> row = {"reportable": True, "discordance": 0.18, "low": 0, "high": 0.25}
     >>> in_words(row, "at most").split(", ")[1]
     'at most 18 (95 % sure: at most 25) get different decisions'
-    >>> in_words({"reportable": False, "band": "at most 0.25"})
+    >>> in_words({"reportable": False, "band_low": 0.0, "band_high": 0.25})
     'of 100 pairs of comparable patients, at most 25 get different decisions'
     """
-    if row.get("band"):
-        told = re.sub(r"\d\.\d+", lambda number: f"{100 * float(number[0]):.0f}", row["band"])
+    if row.get("band_low") is not None:
+        told = within(row["band_low"], row["band_high"])
     elif not row["reportable"]:
         return f"not reportable: {row['reason']}"
     elif row["discordance"] is None:

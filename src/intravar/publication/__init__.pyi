@@ -1,33 +1,24 @@
 from .checks import check_lines, column_rows, published_check, unmeasurable
 from .compare import decisions_in_both
 from .explain import (
-    NO_CASES,
-    NOBODY_ALIKE,
     WARNING,
-    cases_shown,
     chosen_decision,
     measurement_folders,
 )
 from .files import is_published, plain, read_published, safe_csv, tables_of
-from .findings import location_lines
 from .folders import checked_out, private_folder, unfinished_folder
 from .hiding import shown
 from .joint import NOT_SHOWN, joint_lines
 from .pseudonyms import Pseudonyms, read_key
-from .results import Decision, DecisionRow, Joint, JointRow, Published, rows_of
+from .results import Decision, Joint, Published
 
 __all__ = [
-    "NOBODY_ALIKE",
     "NOT_SHOWN",
-    "NO_CASES",
     "WARNING",
     "Decision",
-    "DecisionRow",
     "Joint",
-    "JointRow",
     "Pseudonyms",
     "Published",
-    "cases_shown",
     "check_lines",
     "checked_out",
     "chosen_decision",
@@ -35,14 +26,12 @@ __all__ = [
     "decisions_in_both",
     "is_published",
     "joint_lines",
-    "location_lines",
     "measurement_folders",
     "plain",
     "private_folder",
     "published_check",
     "read_key",
     "read_published",
-    "rows_of",
     "safe_csv",
     "shown",
     "tables_of",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,7 @@ from intravar.publication.files import read_published
 from intravar.publication.folders import FIGURES_FILE, file_of, private_folder
 from intravar.publication.hiding import fraction
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
-from intravar.publication.results import Decision, Noise, Published
+from intravar.publication.results import Decision, Noise, Published, rows_of
 from intravar.publication.strata import SURE
 from intravar.request import MATTERS
 from intravar.wording import USUAL, Words
@@ -30,6 +31,19 @@ from intravar.wording import USUAL, Words
 _ENDS = ("discordance", "low", "high")
 #: Entries of the request that make two measurements measure different things.
 _MEANING = ("decision", "decision_positive", "covariates", "exclude", "after", "categorical")
+
+
+@dataclass(frozen=True)
+class Changed:
+    """How a physician changed: both values, the change with its interval, how sure it is."""
+
+    physician: str
+    first: float
+    second: float
+    change: float
+    low: float
+    high: float
+    probability: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +69,19 @@ class Comparison:
     noise: pl.DataFrame
     notes: tuple[str, ...]
     words: Words = USUAL
+
+    def rows(self) -> tuple[Changed, ...]:
+        """Return the physicians one by one, the surest change first."""
+        return rows_of(self.physicians.sort(-pl.col("probability"), "physician"), Changed)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in a form that fits into JSON."""
+        return {
+            "group": self.group,
+            "noise": self.noise.to_dicts(),
+            "physicians": self.physicians.to_dicts(),
+            "notes": list(self.notes),
+        }
 
     def lines(self) -> list[str]:
         """Say it in words."""
@@ -129,7 +156,7 @@ def compare(
         ]
         notes.append("exact figures and names from both private folders; do not hand this on")
     else:
-        tables = [each.physicians for each in chosen]
+        tables = [each.table for each in chosen]
     if by_name and read_key(keys[0]) != read_key(keys[1]):
         notes.append(f"{words.deciders} were matched by the names in both private folders")
     tables = [

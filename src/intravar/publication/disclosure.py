@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -19,7 +19,7 @@ from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication import findings, hiding, results
 from intravar.publication.checks import published_check
 from intravar.publication.folders import shown_source
-from intravar.publication.group import FINE, group_digits, published_group, step_over_all
+from intravar.publication.group import FINE, published_group, step_over_all
 from intravar.publication.results import Decision, Published
 from intravar.publication.scores import ShownScores, shown_scores
 from intravar.wording import Words, agree
@@ -30,10 +30,7 @@ ALL = ""
 FACTS = ("physician", "n_patients", "rate")
 UNREAD = "nothing may be read: see the verdict"
 #: What is then not told of a decision.
-FIGURES = (
-    *("banded", "median_discordance", "group", "location", "unrecorded", "by", "course"),
-    *("methods", "strata", "changes"),
-)
+FIGURES = ("banded", "group", "location", "unrecorded", "by", "course")
 
 
 def published_of(
@@ -86,8 +83,6 @@ def _decision(
     values = measurement.main.scores.discordance[main.measured]
     values = values[np.isfinite(values)]
     middles = [band.middle for band in main.bands if band is not None]
-    told = [*values, *middles] if measurement.main.scores.determined else []
-    median = float(np.median(told)) if told else None
     check = replace(
         published_check(measurement.check, several=across is not None),
         source=shown_source(measurement.check.source),
@@ -110,11 +105,10 @@ def _decision(
         n_physicians=physicians.height,
         n_reportable=len(reportable),
         n_ranked=physicians["rank"].count(),
-        n_banded=physicians["band"].count(),
+        n_banded=physicians["band_low"].count(),
         banded=_banded(values, middles, physicians.height, words),
+        barred_by=main.barred_by,
         n_patients_shown=main.n_patients,
-        n_physicians_partly_hidden=main.n_hidden,
-        median_discordance=hiding.fraction(median, group_digits(measurement.request.smallest_cell)),
         group=group,
         location=findings.published_location(measurement),
         unrecorded=findings.published_unrecorded(measurement, group),
@@ -126,8 +120,8 @@ def _decision(
         check=check,
         diagnostics=findings.shown_diagnostics(measurement, shown, names),
         review=None,
-        physicians=physicians,
-        methods=None if len(shown) < 2 else _methods(measurement, shown, names),
+        physicians=results.rows_of(physicians, results.PhysicianRow),
+        methods=() if len(shown) < 2 else _methods(measurement, shown, names),
         **strata,
     )
     return without_figures(decision) if measurement.verdict == NOTHING else decision
@@ -135,12 +129,13 @@ def _decision(
 
 def without_figures(decision: Decision) -> Decision:
     """Return what is left of a decision where nothing may be read: facts about the table."""
-    facts = decision.physicians.with_columns(pl.when(False).then(pl.exclude(FACTS))).with_columns(
-        reportable=pl.lit(value=False), reason=pl.lit(UNREAD)
-    )
+    hidden = [each.name for each in fields(results.PhysicianRow) if each.name not in FACTS]
+    nothing: dict[str, Any] = dict.fromkeys(hidden) | {"reportable": False, "reason": UNREAD}
+    facts = tuple(replace(row, **nothing) for row in decision.physicians)
     none: dict[str, Any] = {
         **dict.fromkeys(FIGURES),
         **dict.fromkeys(("n_reportable", "n_ranked", "n_banded"), 0),
+        **dict.fromkeys(("methods", "strata", "changes", "barred_by"), ()),
     }
     trust = results.Diagnostics(
         (), (), (), (), (), decision.diagnostics.balance, (), (), None, None
@@ -214,7 +209,7 @@ def _share(measurement: Measurement, published: ShownScores, phase: float) -> fl
 
 def _methods(
     measurement: Measurement, published: Mapping[str, ShownScores], names: Mapping[str, str]
-) -> pl.DataFrame:
+) -> tuple[results.MethodRow, ...]:
     tables = [
         hiding.named(result.table, names).select(
             pl.lit(name).alias("method"),
@@ -227,7 +222,7 @@ def _methods(
         for name, result in published.items()
     ]
     # In the order of the pseudonyms: the order of the names would tell who is who.
-    return pl.concat(tables).sort("method", "physician")
+    return results.rows_of(pl.concat(tables).sort("method", "physician"), results.MethodRow)
 
 
 def _banded(values: FloatArray, middles: Sequence[float], n: int, words: Words) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from intravar.observed import handed_back
 from intravar.publication.files import measurement_folder, read_published
 from intravar.publication.folders import CASES_FILE, PATIENTS_FILE, file_of, private_folder
 from intravar.publication.pseudonyms import Addresses, as_known
-from intravar.wording import Sentence, Words
+from intravar.wording import Sentence
 
 WARNING = "CASE-LEVEL: people can be recognised from this; keep it where the data are"
 
@@ -73,7 +72,7 @@ def explain(
         private_table(path, file_of(name, at), "cases", remedy)
         for name in (CASES_FILE, PATIENTS_FILE)
     )
-    every = published.decisions[at].physicians["physician"].to_list()
+    every = [row.physician for row in published.decisions[at].physicians]
     known = Addresses.of(every, private, published.words.decider)
     name = known.name_of(known.found(str(physician)))
     _refuse_beyond(name, patients, str(physician))
@@ -121,62 +120,3 @@ def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
     """Return the folder of a measurement and the private one beside it."""
     path = measurement_folder(folder)
     return path, private_folder(path.resolve())
-
-
-NO_CASES = "No such decision: none goes against what comparable cases got."
-NOBODY_ALIKE = "Nobody alike was decided the other way."
-
-
-@dataclass(frozen=True)
-class CaseShown:
-    """A patient beside those alike who were decided the other way; `alone` where there are none.
-
-    `rows` are covariates in which somebody differs, `same` those in which nobody does.
-    """
-
-    heading: str
-    heads: list[str]
-    rows: list[list[str]]
-    same: list[str]
-    alone: bool
-
-
-def cases_shown(table: pl.DataFrame, decision: str, words: Words, most: int) -> list[CaseShown]:
-    """Put the cases of :func:`intravar.explain` side by side, a patient with `most` others."""
-    cases = []
-    for _, found in table.group_by("case", maintain_order=True):
-        pairs = [pair.to_dicts() for _, pair in found.group_by("pair", maintain_order=True)][:most]
-        first = pairs[0][0]
-        yes = first["row"] == first["row_for"]
-        own, other = ("for", "against") if yes else ("against", "for")
-        alone = first[f"row_{other}"] is None
-        said = {"for": "yes", "against": "no"}
-        heads = ["", f"row {first['row']:,}: {said[own]}"]
-        heads += [f"row {pair[0][f'row_{other}']:,}: {said[other]}" for pair in pairs if not alone]
-        same, shown = [], []
-        for lines in zip(*pairs, strict=True):
-            label, value = words.label(lines[0]["covariate"]), lines[0][f"decided_{own}"]
-            if all(line["difference"] == "same" for line in lines):
-                same.append(f"{label} {value}")
-                continue
-            cells = [label, str(value)]
-            for line in lines[: 0 if alone else None]:
-                sign, far = line["difference"][0], line["difference"][1:]
-                if other == "against":  # the difference is that of "for" from "against"
-                    sign = {"+": "-", "-": "+"}.get(sign, sign)
-                told = f" ({sign}{far})" if sign in "+-" else ""
-                cells.append(f"{line[f'decided_{other}']}{told}")
-            shown.append(cells)
-        row = (
-            f"{first['case']}. Data row {first['row']:,}, {words.decision or decision}: {said[own]}"
-        )
-        if first["kind"] == "pair":
-            far = f"{first['distance']:.3g}"
-            heading = f"pair {first['case']}: two {words.cases} alike, distance {far}"
-        elif first["kind"] == "surprise":
-            likely = round(100 * (1 - first["predicted"] if yes else first["predicted"]))
-            heading = f"{row}; predicted was {said[other]}, with {likely} of 100."
-        else:
-            heading = f"{row}, though surely {'not ' * yes}eligible by the rule."
-        cases.append(CaseShown(heading, heads, shown, same, alone))
-    return cases

@@ -21,27 +21,29 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.publication import results
-from intravar.publication.results import Decision, Published
+from intravar.publication.results import Decision, Published, frame_of, rows_of, schema_of
 from intravar.request import Request, request_of
 
 #: Raised by a release whose files have other fields than those of the one before.
-SCHEMA = 1
+SCHEMA = 2
+#: What is different about the files of earlier releases.
+EARLIER = {1: "it tells ranges in words, and this version as two numbers"}
 WHAT = "measurement"
 SUMMARY, CHECKS, DIAGNOSTICS = "summary.json", "checks.json", "diagnostics.json"
-#: Tables of every decision, and of several together: file by field.
-TABLES = {name: name for name in ("physicians", "methods", "strata", "changes")}
-JOINT_TABLES = {"physicians": "joint", "by_physician": "decisions", "pairs_by_physician": "pairs"}
-#: What a row of each file is.
-KINDS: dict[str, type] = {
+#: Rows of every decision, and of several together: what each is, by field and file.
+TABLES: dict[str, type] = {
     "physicians": results.PhysicianRow,
     "methods": results.MethodRow,
     "strata": results.StratumRow,
     "changes": results.ChangeRow,
-    "joint": results.JointRow,
-    "decisions": results.DecisionRow,
-    "pairs": results.PairRow,
 }
-_DTYPES = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
+JOINT_TABLES: dict[str, tuple[str, type]] = {
+    "physicians": ("joint", results.JointRow),
+    "by_physician": ("decisions", results.DecisionRow),
+    "pairs_by_physician": ("pairs", results.PairRow),
+}
+#: What a row of each file is.
+KINDS: dict[str, type] = TABLES | dict(JOINT_TABLES.values())
 #: Fields of a decision that have a file of their own.
 _APART: dict[str, tuple[str, type]] = {
     "check": (CHECKS, results.Check),
@@ -72,20 +74,21 @@ def files_of(published: Published) -> dict[str, bytes]:
 
 def tables_of(published: Published) -> dict[str, pl.DataFrame]:
     """Return the tables by the names of their files."""
-    found: dict[str, pl.DataFrame] = {}
-    for field, name in TABLES.items():
+    joint, tables = published.joint, {}
+    for name, kind in TABLES.items():
         listed = [
             table
-            if published.joint is None
+            if joint is None
             else table.select(pl.lit(each.decision).alias("decision"), pl.all())
             for each in published.decisions
-            if (table := getattr(each, field)) is not None
+            if (table := frame_of(getattr(each, name), kind)).height or name == "physicians"
         ]
         if listed:
-            found[name] = pl.concat(listed)
-    if published.joint is not None:
-        found |= {name: getattr(published.joint, field) for field, name in JOINT_TABLES.items()}
-    return found
+            tables[name] = pl.concat(listed)
+    if joint is not None:
+        for field, (name, kind) in JOINT_TABLES.items():
+            tables[name] = frame_of(getattr(joint, field), kind)
+    return tables
 
 
 def plain(value: Any) -> Any:
@@ -97,11 +100,11 @@ def plain(value: Any) -> Any:
         return value.as_dict()
     if is_dataclass(value):
         kind: type = type(value)
-        apart = tuple(_APART) if kind is Decision else ()
+        apart = {Decision: (*_APART, *TABLES), results.Joint: JOINT_TABLES}.get(kind, ())
         return {
             each.name: plain(getattr(value, each.name))
             for each in fields(value)
-            if each.name not in apart and pl.DataFrame not in _kinds(_hints(kind)[each.name])
+            if each.name not in apart
         }
     if isinstance(value, tuple):
         return [plain(each) for each in value]
@@ -191,12 +194,17 @@ def read_published(folder: str | os.PathLike[str]) -> Published:
     for at, content in enumerate(listed):
         called = content.get("decision") if isinstance(content, dict) else None
         own: dict[str, Any] = {field: each[at] for field, each in apart.items()}
-        for field, file in TABLES.items():
-            own[field] = table = tables.get(file)
-            if table is not None and len(listed) > 1 and "decision" in table.columns:
-                own[field] = table.filter(pl.col("decision") == str(called)).drop("decision")
+        for name, kind in TABLES.items():
+            table = tables.get(name, pl.DataFrame())
+            if len(listed) > 1 and "decision" in table.columns:
+                table = table.filter(pl.col("decision") == str(called)).drop("decision")
+            own[name] = rows_of(table, kind)
         decisions.append(_parsed(Decision, content, path / SUMMARY, f"decisions[{at}]", own))
-    joint = {field: tables[file] for field, file in JOINT_TABLES.items() if file in tables}
+    joint: dict[str, Any] = {
+        field: rows_of(tables[name], kind)
+        for field, (name, kind) in JOINT_TABLES.items()
+        if name in tables
+    }
     together = summary.get("joint")
     given = {
         "decisions": tuple(decisions),
@@ -214,7 +222,8 @@ def _known_schema(file: Path) -> dict[str, Any]:
     content = _loaded(file)
     schema = content.get("schema") if isinstance(content, dict) else None
     if schema != SCHEMA:
-        raise _unfit(file, "schema", f"is {schema!r} and this version knows {SCHEMA}")
+        why = f" ({EARLIER[schema]})" if isinstance(schema, int) and schema in EARLIER else ""
+        raise _unfit(file, "schema", f"is {schema!r} and this version knows {SCHEMA}{why}")
     return dict(content)
 
 
@@ -229,7 +238,7 @@ def _read_tables(path: Path) -> dict[str, pl.DataFrame]:
             tables[name] = table = pl.read_parquet(file)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"'{file}' cannot be read; {_REMEDY}") from error
-        declared = {field: _DTYPES[_kinds(hint)[0]] for field, hint in _hints(kind).items()}
+        declared = schema_of(kind)
         marked = "decision" in table.columns and "decision" not in declared
         present = table.drop("decision").schema if marked else table.schema
         for field in [*declared, *present]:

@@ -37,8 +37,8 @@ Kind = Literal["measurement", "private"]
 LISTING = "intravar.json"
 #: What lies in the private folder: cases and who is in them.
 CASES_FILE, PATIENTS_FILE = "cases.parquet", "patients.parquet"
-#: Pairs that reviewers may be shown, and exact figures of everybody.
-PAIRS_FILE, FIGURES_FILE = "pairs.parquet", "figures.parquet"
+#: Pairs that reviewers may be shown; exact figures of everybody, in one decision and together.
+PAIRS_FILE, FIGURES_FILE, JOINT_FILE = "pairs.parquet", "figures.parquet", "joint.parquet"
 #: The pairs of a review and the answers, in the private folder.
 REVIEW_FILE = "review.json"
 #: Files that systems put into folders by themselves.

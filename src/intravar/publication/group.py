@@ -27,7 +27,8 @@ from intravar.measurement.scores import Scores, with_rates
 from intravar.measurement.sentences import differences_sentence
 from intravar.publication.hiding import coarse, coarse_step, fraction, step_over, two_digits
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
-from intravar.publication.scores import FEWEST_PATIENTS, MOST, ShownScores
+from intravar.publication.scores import FEWEST_PATIENTS, ShownScores
+from intravar.tables import MOST_DISCORDANCE
 
 #: The common number of small panels is rounded to this, or coarser.
 STEP = 0.05
@@ -61,9 +62,11 @@ def shown_group(
     if not n.sum() or step > COARSEST:
         return found
     rounded = coarse(float(n @ scores.discordance[rest]) / float(n.sum()), step, phase) or 0.0
-    common, patients = min(rounded, MOST), float(known.size[rest].sum())
-    chance = float(norm.ppf(0.5 + LEVEL / 2)) * math.sqrt(MOST * MOST / patients)
-    ends = common, max(common - step - chance, 0.0), min(common + step + chance, MOST)
+    common, patients = min(rounded, MOST_DISCORDANCE), float(known.size[rest].sum())
+    chance = float(norm.ppf(0.5 + LEVEL / 2)) * math.sqrt(
+        MOST_DISCORDANCE * MOST_DISCORDANCE / patients
+    )
+    ends = common, max(common - step - chance, 0.0), min(common + step + chance, MOST_DISCORDANCE)
     if found is None:
         return MeasuredGroup(*ends, *(float("nan"),) * 4, 0)
     share = patients / (patients + float(known.size[np.isfinite(known.value)].sum()))
@@ -170,12 +173,12 @@ def spread_steps(
     hidden. Steps follow from what is told of each, so that they tell nothing themselves.
     """
     known = _known(scores, evidence, published, smallest)
-    low, high = np.nan_to_num(known.low, nan=0.0), np.nan_to_num(known.high, nan=MOST)
+    low, high = np.nan_to_num(known.low, nan=0.0), np.nan_to_num(known.high, nan=MOST_DISCORDANCE)
     lost = published.hidden.score & np.isfinite(scores.discordance)
     if not lost.any():
         return (TRACE,) * len(SPREAD)
     one = int(np.argmax(np.where(lost, known.size * (high - low) ** 2, -1.0)))
-    widest = np.where(lost, MOST / np.sqrt(np.maximum(known.size, 1)), known.error)
+    widest = np.where(lost, MOST_DISCORDANCE / np.sqrt(np.maximum(known.size, 1)), known.error)
     found = []
     for share, sure in product((0.0, 0.5, 1.0), (1.0, 0.25)):
         value, error = known.value.copy(), widest.copy()
@@ -183,7 +186,7 @@ def spread_steps(
         error[one] *= sure  # whoever nearly always decides alike has a small error
         group = group_of(value, error, known.size)
         found.append([0.0 if group is None else getattr(group, name) for name in SPREAD])
-    moved = np.nan_to_num(np.ptp(np.array(found), axis=0), nan=MOST)
+    moved = np.nan_to_num(np.ptp(np.array(found), axis=0), nan=MOST_DISCORDANCE)
     return tuple(step_over(each) for each in moved.tolist())
 
 

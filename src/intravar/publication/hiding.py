@@ -72,7 +72,7 @@ STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 def fraction(value: float | None, digits: int = DIGITS) -> float | None:
     """Round a fraction; None where it is not defined."""
-    return None if value is None or value != value else round(float(value), digits)
+    return None if value is None or value != value else round(float(value), digits) + 0.0
 
 
 def rounded_rows(table: pl.DataFrame, kind: type[Row], digits: int = DIGITS) -> tuple[Row, ...]:

@@ -24,9 +24,17 @@ from intravar.inference.intervals import Interval
 from intravar.inference.outcomes import positions
 from intravar.measurement.verdict import NOTHING
 from intravar.publication import hiding
-from intravar.publication.results import Decision, Joint, JointDecision, JointPair
-from intravar.publication.scores import Band, band_words
-from intravar.tables import hundred, number
+from intravar.publication.results import (
+    Decision,
+    DecisionRow,
+    Joint,
+    JointDecision,
+    JointPair,
+    JointRow,
+    PairRow,
+    rows_of,
+)
+from intravar.tables import MOST_DISCORDANCE, hundred, number
 from intravar.wording import USUAL, Words
 
 if TYPE_CHECKING:
@@ -40,8 +48,17 @@ CORRELATION = 0.05
 FINEST_SHARE = 0.05
 #: Ends of an interval, and which way they are rounded.
 _ENDS = {"": 0.0, "_low": -0.5, "_high": 0.5}
-#: Two decisions differ with probability one half at the most.
-ANY = (0.0, 0.5)
+#: Where a discordance lies of which nothing is known.
+ANY = (0.0, MOST_DISCORDANCE)
+#: What is said of a decision as it is by itself, and joint figures.
+_ALONE = (
+    *("physician", "n_patients", "discordance", "low", "high"),
+    *("band_low", "band_high", "reportable"),
+)
+_FIGURES = (
+    *("differ", "differ_low", "differ_high", "differ_apart"),
+    *("n_differences", "n_differences_low", "n_differences_high"),
+)
 NOT_SHOWN = "few decisions, few of one combination, or low reliability"
 UNREAD = "one of the decisions is not interpretable"
 
@@ -55,18 +72,17 @@ def published_joint(
     bands = _bands(found, told["physician"].to_list(), shown, decisions)
     physicians = told.with_columns(
         pl.when(pl.Series(shown)).then(pl.col(pl.Float64)),
-        band=pl.Series(bands, dtype=pl.String),
+        *(pl.Series(f"band_{end}", ends, pl.Float64) for end, ends in bands.items()),
         reportable=pl.Series(shown),
         reason=pl.Series([None if each else NOT_SHOWN for each in shown], dtype=pl.String),
     )
     visible = pl.col("physician").is_in(told["physician"].filter(pl.Series(shown)).implode())
-    alone = ("n_patients", "discordance", "low", "high", "band", "reportable")
     more = hiding.named(found.joint.by_decision, names).select(
         "physician", "decision", "across", "given"
     )
     by_physician = (
         pl.concat(
-            each.physicians.select("physician", pl.lit(each.decision).alias("decision"), *alone)
+            each.table.select(pl.lit(each.decision).alias("decision"), *_ALONE)
             for each in decisions
         )
         .join(more, on=["physician", "decision"], how="left")
@@ -87,12 +103,16 @@ def published_joint(
     joint = Joint(
         **_of_all(found),
         n_reportable=int(physicians["reportable"].sum()),
-        n_banded=physicians["band"].count(),
+        n_banded=physicians["band_low"].count(),
         decisions=_by_decision(found),
         pairs=tuple(_pair(found, row) for row in found.joint.pairs.iter_rows(named=True)),
-        physicians=physicians.sort("physician").with_columns(rounded),
-        by_physician=by_physician.sort("physician", "decision").with_columns(rounded),
-        pairs_by_physician=pairs.drop("n_patients").sort("physician", "first", "second"),
+        physicians=rows_of(physicians.sort("physician").with_columns(rounded), JointRow),
+        by_physician=rows_of(
+            by_physician.sort("physician", "decision").with_columns(rounded), DecisionRow
+        ),
+        pairs_by_physician=rows_of(
+            pairs.drop("n_patients").sort("physician", "first", "second"), PairRow
+        ),
     )
     unread = {each.decision for each in decisions if each.verdict == NOTHING}
     return _without(joint, unread) if unread else joint
@@ -102,12 +122,12 @@ def _without(joint: Joint, unread: set[str]) -> Joint:
     """Return what does not use decisions of which nothing may be read."""
     order = [each.decision for each in joint.decisions]
     later = order[min(order.index(name) for name in unread) :]
-    figures = [name for name, kind in joint.physicians.schema.items() if kind == pl.Float64]
-    given = ~pl.col("decision").is_in(later)
-    apart = ~(pl.col("first").is_in(sorted(unread)) | pl.col("second").is_in(sorted(unread)))
+    figures: dict[str, Any] = dict.fromkeys(_FIGURES)
+    no_band: dict[str, Any] = dict.fromkeys(("band_low", "band_high"))
+    no_pair: dict[str, Any] = dict.fromkeys(("correlation", "low", "high"))
     return replace(
         joint,
-        **dict.fromkeys(figures),
+        **figures,
         n_reportable=0,
         n_banded=0,
         decisions=tuple(
@@ -124,18 +144,18 @@ def _without(joint: Joint, unread: set[str]) -> Joint:
             else each
             for each in joint.pairs
         ),
-        physicians=joint.physicians.with_columns(
-            pl.when(False).then(pl.col(*figures, "band")),
-            reportable=pl.lit(value=False),
-            reason=pl.lit(UNREAD),
+        physicians=tuple(
+            replace(row, **figures, **no_band, reportable=False, reason=UNREAD)
+            for row in joint.physicians
         ),
-        by_physician=joint.by_physician.with_columns(
-            # What is pulled together across decisions uses all of them.
-            pl.when(False).then(pl.col("across")),
-            pl.when(given).then(pl.col("given")),
+        # What is pulled together across decisions uses all of them.
+        by_physician=tuple(
+            replace(row, across=None, given=None if row.decision in later else row.given)
+            for row in joint.by_physician
         ),
-        pairs_by_physician=joint.pairs_by_physician.with_columns(
-            pl.when(apart).then(pl.col("correlation", "low", "high"))
+        pairs_by_physician=tuple(
+            replace(row, **no_pair) if unread & {row.first, row.second} else row
+            for row in joint.pairs_by_physician
         ),
     )
 
@@ -164,22 +184,28 @@ def _shown(found: Together) -> BoolArray:
 
 def _bands(
     found: Together, physicians: list[str], shown: BoolArray, alone: Sequence[Decision]
-) -> list[str | None]:
-    """Return the band of everybody without a number, from what each decision tells of all."""
+) -> dict[str, list[float | None]]:
+    """Return the ends of bands of those without a number, from what each decision tells of all."""
     ends: dict[str, list[tuple[float, float]]] = {name: [] for name in physicians}
     for decision in alone:
         main = found.decisions[decision.decision].main
         of_all = main.scores.scale == "discordance" and main.evidence.core is None
-        table = decision.physicians if of_all else decision.physicians.clear()
-        rows = {row.pop("physician"): row for row in table.iter_rows(named=True)}
+        rows = {row.physician: row for row in decision.physicians if of_all}
         for name, listed in ends.items():
-            value, band = (rows.get(name, {}).get(field) for field in ("discordance", "band"))
-            told = Band.of_text(band) if band else Band(*ANY)
-            listed.append((told.low, told.high) if value is None else (value, value))
-    return [
+            row = rows.get(name)
+            if row is not None and row.discordance is not None:
+                listed.append((row.discordance, row.discordance))
+            else:
+                band = None if row is None else row.band
+                listed.append(ANY if band is None else (band.low, band.high))
+    bands = [
         None if numbers else joint_band(ends[name])
         for name, numbers in zip(physicians, shown.tolist(), strict=True)
     ]
+    return {
+        end: [None if band is None else band[at] for band in bands]
+        for at, end in enumerate(("low", "high"))
+    }
 
 
 def _of_all(found: Together) -> dict[str, float | None]:
@@ -250,7 +276,7 @@ def _pair(found: Together, row: dict[str, Any]) -> JointPair:
 
 def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
     """Say what the decisions tell together, a line each, in the words of whoever asked."""
-    if UNREAD in joint.physicians["reason"]:
+    if any(row.reason == UNREAD for row in joint.physicians):
         lines = [f"nothing can be said of all decisions together: {UNREAD}"]
     elif joint.differ is None:
         few = "there are too few {cases} with all decisions to say anything of all of them"
@@ -313,8 +339,8 @@ def may_be_told(combinations: Sequence[int], outside: Sequence[int], smallest: i
     )
 
 
-def joint_band(ends: Sequence[tuple[float, float]]) -> str | None:
-    """Return in words where the probability to differ in at least one decision lies.
+def joint_band(ends: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
+    """Return between what the probability to differ in at least one decision lies.
 
     `ends` tell where the published discordance of each decision lies: a number twice, the ends of a
     band, or :data:`ANY`. None where no decision says anything.
@@ -322,13 +348,13 @@ def joint_band(ends: Sequence[tuple[float, float]]) -> str | None:
     Examples
     --------
     >>> joint_band([(0.301, 0.301), (0.0, 0.05)]), joint_band([(0.0, 0.25), (0.0, 0.05)])
-    ('0.30 to 0.36', 'at most 0.30')
+    ((0.3, 0.36), (0.0, 0.3))
     >>> joint_band([(0.42, 0.42), ANY]), joint_band([ANY, ANY]) is None
-    ('0.42 or more', True)
+    ((0.42, 0.75), True)
     """
     if all(each == ANY for each in ends):
         return None
     most = 1 - 0.5 ** len(ends)
     low = math.floor(100 * max(low for low, _ in ends) + 1e-9) / 100
     high = math.ceil(100 * sum(high for _, high in ends) - 1e-9) / 100
-    return "0.00 or more" if low == 0 and high >= most else band_words(low, high, most)
+    return low, min(high, most)

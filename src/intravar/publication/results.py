@@ -8,13 +8,16 @@ measurement is published; files and reading follow.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from types import NoneType
+from typing import Annotated, TypeVar, get_args, get_type_hints
 
 import polars as pl
 
 from intravar.request import Request
+from intravar.tables import MOST_DISCORDANCE, within
 from intravar.wording import Words
 
 _ASKED = "what the user asked for"
@@ -50,6 +53,7 @@ _REPEATS = (
     "hidden where few cases seen twice were decided alike, or not; cases to tens, below the size "
     "of the panel; shares to two digits"
 )
+_BAND = "an end of one of two bands that overlap; a secret decides between them"
 _CLOSE = "hidden unless reportable, and where close calls, or the others, are few; rounded"
 _STRATUM = (
     "all strata of a physician or none: none where one has few decided one way, where few have no "
@@ -62,13 +66,42 @@ _REVIEWED = "hidden where few pairs stand behind it; rounded so that no count fo
 
 
 @dataclass(frozen=True)
+class Band:
+    """Between which figures a hidden one lies; `high` is `most` where it is open."""
+
+    low: float
+    high: float
+    most: float = MOST_DISCORDANCE
+
+    @property
+    def of_hundred(self) -> str:
+        """The band as numbers of 100, in words."""
+        return within(self.low, self.high, self.most)
+
+    @property
+    def middle(self) -> float:
+        """What stands for the score where all are counted together."""
+        return (self.low + self.high) / 2
+
+    def error(self, n_patients: float) -> float:
+        """How far the score may lie from the middle: chance, and the width of the band."""
+        chance = 2 * self.middle * (1 - 2 * self.middle) / n_patients
+        return math.sqrt(chance + (self.high - self.low) ** 2 / 12)
+
+
+def _band(low: float | None, high: float | None, **most: float) -> Band | None:
+    return None if low is None or high is None else Band(low, high, **most)
+
+
+@dataclass(frozen=True)
 class PhysicianRow:
     """A decider's row of the main table; what is hidden is None. `COLUMNS` says what they mean."""
 
     physician: Annotated[str, _PSEUDONYM]
     n_patients: Annotated[int | None, _ALWAYS]
     discordance: Annotated[float | None, _REPORTABLE]
-    band: Annotated[str | None, "one of two that overlap; a secret decides between them"]
+    band_low: Annotated[float | None, _BAND]
+    band_high: Annotated[float | None, _BAND]
     low: Annotated[float | None, _REPORTABLE]
     high: Annotated[float | None, _REPORTABLE]
     shrunken: Annotated[float | None, _REPORTABLE]
@@ -95,6 +128,11 @@ class PhysicianRow:
     rank_high: Annotated[int | None, _REPORTABLE]
     reportable: Annotated[bool, _ALWAYS]
     reason: Annotated[str | None, _ALWAYS]
+
+    @property
+    def band(self) -> Band | None:
+        """The band that stands in the place of the discordance, where there is one."""
+        return _band(self.band_low, self.band_high)
 
 
 @dataclass(frozen=True)
@@ -147,7 +185,8 @@ class JointRow:
     n_differences: Annotated[float | None, _JOINT]
     n_differences_low: Annotated[float | None, _JOINT]
     n_differences_high: Annotated[float | None, _JOINT]
-    band: Annotated[str | None, "follows from what is told of the decisions"]
+    band_low: Annotated[float | None, "follows from what is told of the decisions"]
+    band_high: Annotated[float | None, "follows from what is told of the decisions"]
     reportable: Annotated[bool, "whether the figures are shown"]
     reason: Annotated[str | None, "fixed words"]
 
@@ -162,10 +201,16 @@ class DecisionRow:
     discordance: Annotated[float | None, _AS_ALONE]
     low: Annotated[float | None, _AS_ALONE]
     high: Annotated[float | None, _AS_ALONE]
-    band: Annotated[str | None, _AS_ALONE]
+    band_low: Annotated[float | None, _AS_ALONE]
+    band_high: Annotated[float | None, _AS_ALONE]
     reportable: Annotated[bool, _AS_ALONE]
     across: Annotated[float | None, "hidden unless reportable in this decision; rounded"]
     given: Annotated[float | None, _JOINT]
+
+    @property
+    def band(self) -> Band | None:
+        """The band that stands in the place of the discordance, where there is one."""
+        return _band(self.band_low, self.band_high)
 
 
 @dataclass(frozen=True)
@@ -183,9 +228,28 @@ class PairRow:
 Row = TypeVar("Row")
 
 
-def rows_of(table: pl.DataFrame | None, kind: type[Row]) -> tuple[Row, ...]:
-    """Return the rows of a table as their type; none where there is no table."""
-    return () if table is None else tuple(kind(**row) for row in table.iter_rows(named=True))
+_DTYPES = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
+
+
+def rows_of(table: pl.DataFrame, kind: type[Row]) -> tuple[Row, ...]:
+    """Return the rows of a table as their type."""
+    return tuple(kind(**row) for row in table.iter_rows(named=True))
+
+
+def schema_of(kind: type) -> dict[str, type[pl.DataType]]:
+    """Return the columns of a type of rows, and what they hold in a table."""
+    found = {}
+    for name, hint in get_type_hints(kind).items():
+        (own,) = (each for each in get_args(hint) or (hint,) if each is not NoneType)
+        found[name] = _DTYPES[own]
+    return found
+
+
+def frame_of(rows: Sequence[object], kind: type) -> pl.DataFrame:
+    """Return rows of one type as a table."""
+    schema = schema_of(kind)
+    columns = {name: [getattr(row, name) for row in rows] for name in schema}
+    return pl.DataFrame(columns, schema=schema)
 
 
 @dataclass(frozen=True)
@@ -312,19 +376,16 @@ class Change:
 class Strata:
     """Subgroups of a column, or periods, compared; `strata` are those that may be shown.
 
-    `p_value` is of the test that they do not differ, `matters` the smallest change that matters.
-    From `rule_changed` on fields are of periods alone.
+    `p_value` is of the test that they do not differ. From `rule_changed` on fields are of periods
+    alone.
     """
 
     strata: tuple[Stratum, ...]
     n_left_out: Annotated[int, _LEVELS]
     p_value: Annotated[float | None, _LEVELS]
     change: Change
-    matters: Annotated[float, "a fixed number"]
     lines: Annotated[tuple[str, ...], "the same in words"]
     rule_changed: Annotated[bool | None, _LEVELS] = None
-    gain: Annotated[float | None, _LEVELS] = None
-    some_undated: Annotated[bool | None, _LEVELS] = None
     n_changed: Annotated[int | None, _LEVELS] = None
 
 
@@ -588,9 +649,9 @@ class Decision:
 
     `claim` is how the method's figure is read ("at most", "about"), `compared` what stands behind
     "of 100". `n_reportable` deciders have a number, `n_ranked` a rank, `n_banded` a range, which
-    `banded` says in words; `median_discordance` counts both. `seconds` are what steps took. `check`
-    and `diagnostics` have files of their own. Tables hold a row each of :class:`PhysicianRow`, in
-    the order of pseudonyms, :class:`MethodRow`, :class:`StratumRow` and :class:`ChangeRow`.
+    `banded` says in words; `barred_by` names the limits of the request that keep others without.
+    `seconds` are what steps took. `check` and `diagnostics` have files of their own, and so have
+    rows: `physicians` in the order of pseudonyms, `methods`, `strata` and `changes`.
     """
 
     decision: Annotated[str, _COLUMN]
@@ -604,9 +665,8 @@ class Decision:
     n_ranked: Annotated[int, _IN_TABLE]
     n_banded: Annotated[int, _IN_TABLE]
     banded: Annotated[str | None, "the table in words"]
+    barred_by: Annotated[tuple[str, ...], "names of limits that were asked for"]
     n_patients_shown: Annotated[int, "sum of the panel sizes that are shown"]
-    n_physicians_partly_hidden: Annotated[int, "how many, not who"]
-    median_discordance: Annotated[float | None, "of shown scores and middles of bands, two digits"]
     group: Annotated[Group | None, "missing where nobody has a score"]
     location: Annotated[Location | None, "missing for methods that do not predict"]
     unrecorded: Annotated[Unrecorded | None, "missing where it was not looked at"]
@@ -620,15 +680,15 @@ class Decision:
     check: Check
     diagnostics: Diagnostics
     review: Annotated[Review | None, "missing where nothing was reviewed"]
-    physicians: pl.DataFrame
-    methods: pl.DataFrame | None = None
-    strata: pl.DataFrame | None = None
-    changes: pl.DataFrame | None = None
+    physicians: tuple[PhysicianRow, ...]
+    methods: tuple[MethodRow, ...] = ()
+    strata: tuple[StratumRow, ...] = ()
+    changes: tuple[ChangeRow, ...] = ()
 
     @property
-    def rows(self) -> tuple[PhysicianRow, ...]:
-        """The deciders one by one."""
-        return rows_of(self.physicians, PhysicianRow)
+    def table(self) -> pl.DataFrame:
+        """The deciders as a table."""
+        return frame_of(self.physicians, PhysicianRow)
 
 
 @dataclass(frozen=True)
@@ -664,9 +724,9 @@ class Joint:
 
     `differ` is the probability that two comparable patients differ in at least one decision,
     `differ_apart` the same if decisions were independent of each other, `n_differences` in how many
-    they differ. `n_reportable` deciders have joint figures, `n_banded` a range. Tables hold rows of
-    :class:`JointRow`, :class:`PairRow`, and :class:`DecisionRow`: as published, with `across`
-    (pulled together across decisions) and `given` (see :class:`JointDecision`).
+    they differ. `n_reportable` deciders have joint figures, `n_banded` a range. Rows of
+    :class:`DecisionRow` are as published, with `across` (pulled together across decisions) and
+    `given` (see :class:`JointDecision`).
     """
 
     differ: Annotated[float | None, _NOISE]
@@ -680,9 +740,13 @@ class Joint:
     n_banded: Annotated[int, _IN_TABLE]
     decisions: tuple[JointDecision, ...]
     pairs: tuple[JointPair, ...]
-    physicians: pl.DataFrame
-    by_physician: pl.DataFrame
-    pairs_by_physician: pl.DataFrame
+    physicians: tuple[JointRow, ...]
+    by_physician: tuple[DecisionRow, ...]
+    pairs_by_physician: tuple[PairRow, ...]
+
+    def band_of(self, row: JointRow) -> Band | None:
+        """Return the band in the place of a decider's joint figure, where there is one."""
+        return _band(row.band_low, row.band_high, most=1 - 0.5 ** len(self.decisions))
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,9 @@ from intravar.measurement.columns import COLUMNS, rounded
 from intravar.measurement.scores import Scores, result_table
 from intravar.preparation.decisions import too_small
 from intravar.publication.hiding import HiddenParts, hidden_parts, is_few
+from intravar.publication.results import Band
 from intravar.request import MIN_PANEL, MIN_RELIABILITY, SMALLEST_CELL
+from intravar.tables import MOST_DISCORDANCE
 
 #: Where the upper band begins and the lower one ends.
 FROM, TO = 0.10, 0.25
@@ -38,8 +40,6 @@ STEP = 0.05
 FEWEST_COUNTS = 4
 #: In smaller panels fewer counts would lie where bands overlap.
 FEWEST_PATIENTS = 30
-#: Two decisions differ with probability one half at the most.
-MOST = 0.5
 
 
 @dataclass(frozen=True)
@@ -60,51 +60,6 @@ class Reach:
         return share if self.pairs else 2 * share * (1 - share)
 
 
-@dataclass(frozen=True)
-class Band:
-    """A band of scores; `high` is one half where it is open."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def of_text(cls, text: str) -> Band:
-        """Return the band that is told in these words."""
-        if text.startswith("at most "):
-            return cls(0.0, float(text.removeprefix("at most ")))
-        if text.endswith(" or more"):
-            return cls(float(text.removesuffix(" or more")), MOST)
-        low, high = text.split(" to ")
-        return cls(float(low), float(high))
-
-    @property
-    def text(self) -> str:
-        """The band in words."""
-        return band_words(self.low, self.high)
-
-    @property
-    def of_hundred(self) -> str:
-        """The band as a number of 100."""
-        return band_words(100 * self.low, 100 * self.high, 100 * MOST, digits=0)
-
-    @property
-    def middle(self) -> float:
-        """What stands for the score where all are counted together."""
-        return (self.low + self.high) / 2
-
-    def error(self, n_patients: float) -> float:
-        """How far the score may lie from the middle: chance, and the width of the band."""
-        chance = 2 * self.middle * (1 - 2 * self.middle) / n_patients
-        return math.sqrt(chance + (self.high - self.low) ** 2 / 12)
-
-
-def band_words(low: float, high: float, most: float = MOST, digits: int = 2) -> str:
-    """Say where a figure lies that is `most` at the most."""
-    if low == 0:
-        return f"at most {high:.{digits}f}"
-    return f"{low:.{digits}f} or more" if high >= most else f"{low:.{digits}f} to {high:.{digits}f}"
-
-
 def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | None:
     """Return the band of a hidden score; None where none can be told.
 
@@ -113,19 +68,19 @@ def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | 
     Examples
     --------
     >>> counts = Reach(11, known=True)
-    >>> band_of(0.02, 0.5, 60, counts).text, band_of(0.28, 0.5, 60, counts).text
-    ('at most 0.25', '0.10 to 0.30')
-    >>> band_of(0.15, 0.2, 60, counts).text, band_of(0.15, 0.9, 60, counts).text
-    ('0.10 to 0.30', 'at most 0.25')
-    >>> band_of(0.02, 0.5, 500, counts).text
-    'at most 0.05'
+    >>> band_of(0.02, 0.5, 60, counts).of_hundred, band_of(0.28, 0.5, 60, counts).of_hundred
+    ('at most 25', '10 to 30')
+    >>> band_of(0.15, 0.2, 60, counts).of_hundred, band_of(0.15, 0.9, 60, counts).of_hundred
+    ('10 to 30', 'at most 25')
+    >>> band_of(0.02, 0.5, 500, counts).of_hundred
+    'at most 5'
     """
     if not math.isfinite(score):
         return None
     largest = reach.score(reach.smallest, trials)
-    end = MOST
+    end = MOST_DISCORDANCE
     if reach.known and score <= largest:
-        end = min(MOST, round(STEP * math.ceil(largest / STEP - 1e-9), 2))
+        end = min(MOST_DISCORDANCE, round(STEP * math.ceil(largest / STEP - 1e-9), 2))
     if reach.score(reach.smallest + 1 - FEWEST_COUNTS, trials) > FROM:
         lower = score <= FROM + (TO - FROM) * secret
         return Band(0.0, min(TO, end)) if lower else Band(FROM, end)
@@ -138,18 +93,18 @@ def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | 
 class ShownScores:
     """Scores of a method as they may be handed on; what is hidden is missing in the `table`.
 
-    `n_patients` are of physicians whose panel size is shown, `with_size` their positions; of
-    `n_hidden` something is hidden; `measured` have a score that is shown, and a panel that is large
-    enough.
+    `n_patients` are of physicians whose panel size is shown, `with_size` their positions;
+    `measured` have a score that is shown, and a panel that is large enough. `barred_by` are the
+    limits that keep others without a score.
     """
 
     table: pl.DataFrame
     n_patients: int
-    n_hidden: int
     with_size: IntArray
     measured: IntArray
     hidden: HiddenParts
     bands: tuple[Band | None, ...]
+    barred_by: tuple[str, ...]
 
 
 def shown_scores(
@@ -190,17 +145,23 @@ def shown_scores(
     if smallest_cell > 1:
         results = rounded(results)
     reasons: list[str | None] = []
-    shown = set(measured.tolist())
+    shown, barred_by = set(measured.tolist()), set()
     for at, n in enumerate(scores.n_patients.tolist()):
+        if at in shown:
+            reasons.append(None)
+            continue
         # Of a hidden panel with a hidden score it is not even told whether it is too small.
         unknown = hidden.score[at] and hidden.size[at]
         small = None if unknown else too_small(int(hidden.least[at]), min_panel)
         few = "decisions" if is_few(n, smallest_cell) else evidence.events
-        why = small or f"at most {smallest_cell} {few}, too few to publish"
-        reasons.append(None if at in shown else why)
+        barred_by.add("smallest_cell" if small is None else "min_panel")
+        reasons.append(small or f"at most {smallest_cell} {few}, too few to publish")
     table = _masked(results, measured, hidden, hide_repeats, hide_close).with_columns(
         pl.Series("physician", scores.physician),
-        pl.Series("band", [band and band.text for band in bands], pl.String),
+        *(
+            pl.Series(f"band_{end}", [band and getattr(band, end) for band in bands], pl.Float64)
+            for end in ("low", "high")
+        ),
         pl.when(pl.Series(~hidden.size)).then(pl.Series("n_patients", scores.n_patients)),
         pl.col("reportable").fill_null(value=False),
         pl.coalesce("reason", pl.Series(reasons, dtype=pl.String)),
@@ -210,11 +171,11 @@ def shown_scores(
     return ShownScores(
         table,
         int(table["n_patients"].sum()),
-        int((hidden.size | hidden.score | hidden.others).sum()),
         np.flatnonzero(~hidden.size),
         measured,
         hidden,
         bands,
+        tuple(sorted(barred_by)),
     )
 
 

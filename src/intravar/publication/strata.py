@@ -16,7 +16,7 @@ from intravar.measurement.result import Measurement
 from intravar.measurement.wider.strata import Strata as MeasuredStrata
 from intravar.publication import hiding
 from intravar.publication.group import published_noise
-from intravar.publication.results import Change, Strata, Stratum
+from intravar.publication.results import Change, ChangeRow, Strata, Stratum, StratumRow, rows_of
 from intravar.publication.scores import ShownScores
 from intravar.request import MATTERS
 from intravar.tables import hundred
@@ -72,13 +72,12 @@ def shown_strata(
                 noise=dict(zip(periods.strata.names, periods.noise, strict=True)),
             ),
             rule_changed=periods.rule_changed,
-            gain=hiding.fraction(periods.gain),
-            some_undated=periods.n_undated > 0,
             n_changed=int((own >= SURE).sum()) if len(own) else None,
         )
         lines = course_lines(course, words.label(str(request.date)), words)
         course = replace(course, lines=tuple(lines))
-    return {"by": by, "course": course, "strata": cells, "changes": changes}
+    rows = rows_of(cells, StratumRow), rows_of(changes, ChangeRow)
+    return {"by": by, "course": course, "strata": rows[0], "changes": rows[1]}
 
 
 def unsafe_physicians(
@@ -160,7 +159,6 @@ def published_strata(
             hiding.coarse(high, fewest),
             hiding.fraction(probable, 2),
         ),
-        matters=MATTERS,
         lines=(),
     )
 
@@ -209,7 +207,7 @@ def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     --------
     >>> levels = [Stratum(name, 0.5, *numbers) for name, numbers in
     ...     {"F": (0.2, 0, 1, 0.21, 0, 1), "M": (0.3, 0, 1, 0.27, 0, 1)}.items()]
-    >>> told = Strata(tuple(levels), 0, 0.001, Change(None, None, None, None), 0.05, ())
+    >>> told = Strata(tuple(levels), 0, 0.001, Change(None, None, None, None), ())
     >>> print("\n".join(strata_lines(told, "sex")))
     By sex, of 100 pairs of comparable patients so many get different decisions: F 20, M 30.
     As if as many were indicated in each: F 21, M 27. They differ (p = 0.001).

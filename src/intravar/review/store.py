@@ -143,7 +143,7 @@ class Folder:
         """What every physician is called in the published tables."""
         names = self.pairs["physician"].unique(maintain_order=True).to_list()
         given = Pseudonyms.of(names, read_key(self.private / KEY_FILE)).by_name
-        published = set(self.published.first.physicians["physician"].to_list())
+        published = {row.physician for row in self.published.first.physicians}
         return {name: name if name in published else given[name] for name in names}
 
     def random(self, *purpose: str) -> np.random.Generator:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from intravar.arrays import FloatArray
 from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted
@@ -15,9 +15,9 @@ from intravar.documents.charts.rows import MOST_SINGLE, dot_plot, histogram
 from intravar.inference.group import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement import columns
 from intravar.measurement.verdict import NOTHING, UNRANKED
-from intravar.publication.results import Decision
-from intravar.publication.scores import FEWEST_PATIENTS, Band
-from intravar.tables import Cell, Table
+from intravar.publication.results import Decision, PhysicianRow
+from intravar.publication.scores import FEWEST_PATIENTS
+from intravar.tables import Table
 from intravar.wording import Words, agree, capital
 
 #: Marks up to which each says its numbers by itself; beyond, the script reads them off the table.
@@ -37,11 +37,10 @@ DISCORDANCE = "decided differently, of 100 pairs"
 def decider_table(decision: Decision, words: Words) -> Table:
     """Return the table of all deciders, with a band where a number is hidden."""
     made = columns.decider_table(
-        decision.physicians,
+        decision.table,
         words,
         ranked=decision.verdict not in UNRANKED,
         readable=decision.verdict != NOTHING,
-        band=lambda text: Cell(Band.of_text(text).of_hundred, order=100 * Band.of_text(text).high),
     )
     if decision.verdict != NOTHING:
         return made
@@ -49,16 +48,57 @@ def decider_table(decision: Decision, words: Words) -> Table:
     return replace(made, columns=[each._replace(kind="") for each in made.columns])
 
 
-def with_intervals(decision: Decision) -> pl.DataFrame:
-    """Return those of whom something is known, with their row in the table as `p`."""
-    return decision.physicians.with_row_index("p").drop_nulls(["low", "high"])
+class Known(NamedTuple):
+    """A decider with an interval: the place in the table, the row, and the ends as numbers."""
+
+    p: int
+    row: PhysicianRow
+    low: float
+    high: float
+
+    @property
+    def level(self) -> float:
+        """The figure, or the middle of the range of levels that fit equally well."""
+        if self.row.discordance is not None:
+            return self.row.discordance
+        return sum(self.range or (self.low, self.high)) / 2
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The levels that fit equally well, where they stand in the place of a number."""
+        ends = self.row.identified_low, self.row.identified_high
+        if self.row.discordance is not None or ends[0] is None or ends[1] is None:
+            return None
+        return ends[0], ends[1]
+
+    @property
+    def hint(self) -> str:
+        """The figure in a few words."""
+        low, high = round(100 * self.low), round(100 * self.high)
+        if self.row.discordance is None:
+            return f"{self.row.physician}: between {low} and {high} of 100"
+        return f"{self.row.physician}: {round(100 * self.level)} of 100 [{low}, {high}]"
+
+
+def with_intervals(decision: Decision) -> list[Known]:
+    """Return those of whom something is known."""
+    return [
+        Known(p, row, row.low, row.high)
+        for p, row in enumerate(decision.physicians)
+        if row.low is not None and row.high is not None
+    ]
+
+
+def by_rank(known: Known) -> tuple[float, str]:
+    """Return what deciders are sorted by, the most consistent first."""
+    return math.inf if known.row.rank is None else known.row.rank, known.row.physician
 
 
 @dataclass(frozen=True)
 class Everyone:
     """Those with a figure or a range from left to right, and whether that is an order."""
 
-    rows: list[dict[str, Any]]
+    rows: list[Known]
     ranked: bool
 
     @property
@@ -69,19 +109,17 @@ class Everyone:
     @property
     def ranges(self) -> bool:
         """Whether ranges of levels stand in the place of numbers."""
-        return any(row["discordance"] is None for row in self.rows)
+        return any(each.row.discordance is None for each in self.rows)
 
-    def of_hundred(self, name: str) -> FloatArray:
-        """Return a column of 100; of the score the middle of the range where it is a range."""
-        values = [
-            (row["identified_low"] + row["identified_high"]) / 2 if row[name] is None else row[name]
-            for row in self.rows
-        ]
-        return 100 * np.array(values, dtype=float)
+    def of_hundred(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return levels and the ends of their intervals, of 100."""
+        ends = np.array([(each.level, each.low, each.high) for each in self.rows], dtype=float)
+        levels, low, high = 100 * ends.T
+        return levels, low, high
 
     def typical(self) -> tuple[float, float, float]:
         """Return the median score and the ends of an interval of median width around it."""
-        levels, low, high = (self.of_hundred(name) for name in ("discordance", "low", "high"))
+        levels, low, high = self.of_hundred()
         middle = float(np.median(levels))
         below, above = float(np.median(levels - low)), float(np.median(high - levels))
         return middle, max(middle - below, 0.0), min(middle + above, 100.0)
@@ -91,20 +129,16 @@ def everyone(decision: Decision) -> Everyone | None:
     """Return those with a figure: the most consistent first, if they can be ranked."""
     if decision.verdict == NOTHING:
         return None
-    table = with_intervals(decision)
-    known = table["rank"].null_count() < table.height
+    rows = with_intervals(decision)
+    known = any(each.row.rank is not None for each in rows)
     ranked = decision.verdict not in UNRANKED and known
-    order = ["shrunken", "rank", "physician"] if ranked else ["physician"]
-    rows = table.sort(order, nulls_last=True).to_dicts()
+
+    def order(known: Known) -> tuple[Any, ...]:
+        shrunken = known.row.shrunken
+        return (math.inf if shrunken is None else shrunken, *by_rank(known))
+
+    rows.sort(key=order if ranked else lambda known: known.row.physician)
     return Everyone(rows, ranked) if rows else None
-
-
-def hint(row: dict[str, Any]) -> str:
-    """Say one decider's figure in a few words."""
-    low, high = (round(100 * row[end]) for end in ("low", "high"))
-    if row["discordance"] is None:
-        return f"{row['physician']}: between {low} and {high} of 100"
-    return f"{row['physician']}: {round(100 * row['discordance'])} of 100 [{low}, {high}]"
 
 
 def dots(decision: Decision, words: Words) -> Figure | None:
@@ -112,7 +146,7 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     data = everyone(decision)
     if data is None or len(data.rows) < 2:
         return None
-    levels, n = data.of_hundred("discordance"), len(data.rows)
+    levels, n = data.of_hundred()[0], len(data.rows)
     first, median, third = np.quantile(levels, (0.25, 0.5, 0.75)).tolist()
     told = (
         f"{words.counted(n)} with a figure: the median is {median:.0f} of 100 pairs, half of them "
@@ -120,23 +154,23 @@ def dots(decision: Decision, words: Words) -> Figure | None:
         f"{levels.max():.0f}."
     )
     if data.binned:
-        return _counts(data, told, words, decision.physicians.height - n)
+        return _counts(data, told, words, len(decision.physicians) - n)
     funnel = funnel_of(decision)
-    outside = [row["p"] for row in funnel.outside] if funnel and data.ranked else []
+    outside = [each.p for each in funnel.outside] if funnel and data.ranked else []
     named = outside[:MOST_NAMED]
     if data.ranked and not outside:
-        ranked = [row["p"] for row in data.rows if row["rank"] is not None]
+        ranked = [each.p for each in data.rows if each.row.rank is not None]
         named = [*ranked[:1], *ranked[-1:]]
     out, end = set(outside), max(10.0, float(levels.max()) * 1.08)
     marks = [
         Dot(
             float(level),
-            hint(row) if n <= MOST_HINTS else "",
-            "point out" if row["p"] in out else "point",
-            row["p"],
-            str(row["physician"]) if row["p"] in named else "",
+            each.hint if n <= MOST_HINTS else "",
+            "point out" if each.p in out else "point",
+            each.p,
+            each.row.physician if each.p in named else "",
         )
-        for row, level in zip(data.rows, levels.tolist(), strict=True)
+        for each, level in zip(data.rows, levels.tolist(), strict=True)
     ]
 
     def plot(width: int) -> Plot:
@@ -151,10 +185,10 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
     data = everyone(decision)
     if data is None or data.binned:  # the first screen counts them
         return None
-    missing = decision.physicians.height - len(data.rows)
+    missing = len(decision.physicians) - len(data.rows)
     left_out = f" {missing:,} without a figure are not in it." if missing else ""
     few = len(data.rows) <= MOST_INTERVALS
-    unranked = data.ranked and any(row["rank"] is None for row in data.rows)
+    unranked = data.ranked and any(each.row.rank is None for each in data.rows)
     entries = (
         (not data.ranges, "point", "estimate"),
         (data.ranges, "range", "levels that fit equally well"),
@@ -183,7 +217,7 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
 
 def _each(data: Everyone, width: int, words: Words) -> Plot:
     rows = data.rows
-    low, high = data.of_hundred("low"), data.of_hundred("high")
+    _, low, high = data.of_hundred()
     plot = Plot(width, x=(0, len(rows) + 1), y=(0, min(100.0, float(high.max()) * 1.05)))
     order = "most consistent first" if data.ranked else "by name"
     plot.axes(f"{words.deciders}, {order}", "of 100 pairs", count=len(rows))
@@ -192,18 +226,18 @@ def _each(data: Everyone, width: int, words: Words) -> Plot:
         parts = np.array_split(np.arange(len(rows)), BAND_STEPS)
         plot.band([(p.mean() + 1, low[p].mean(), high[p].mean()) for p in parts])
     radius = max(1.5, min(4.0, 0.35 * width / max(len(rows), 1)))
-    for position, row in enumerate(rows, 1):
+    for position, each in enumerate(rows, 1):
         if few:
-            plot.interval(position, 100 * row["low"], 100 * row["high"])
-        if row["discordance"] is None:
-            ends = 100 * row["identified_low"], 100 * row["identified_high"]
-            plot.interval(position, *ends, kind="range")
+            plot.interval(position, 100 * each.low, 100 * each.high)
+        if each.range is not None:
+            plot.interval(position, *(100 * end for end in each.range), kind="range")
             continue
-        told = hint(row) if len(rows) <= MOST_HINTS else ""
-        kind = "point unranked" if data.ranked and row["rank"] is None else "point"
-        marks = [("hollow", "shrunken")] if few and row["shrunken"] is not None else []
-        for look, name in (*marks, (kind, "discordance")):
-            plot.point((position, 100 * row[name]), told, look, who=row["p"], radius=radius)
+        told = each.hint if len(rows) <= MOST_HINTS else ""
+        kind = "point unranked" if data.ranked and each.row.rank is None else "point"
+        marks = [("hollow", each.row.shrunken if few else None), (kind, each.level)]
+        for look, value in marks:
+            if value is not None:
+                plot.point((position, 100 * value), told, look, who=each.p, radius=radius)
     return plot
 
 
@@ -213,7 +247,7 @@ def _counts(data: Everyone, told: str, words: Words, missing: int) -> Figure:
     middle, low, high = data.typical()
 
     def plot(width: int) -> Plot:
-        levels = data.of_hundred("discordance") / 100
+        levels = data.of_hundred()[0] / 100
         names = axis, f"{words.deciders} per 1 of 100"
         drawn = histogram(levels, width, names, words.counted, reach=high, unit=100)
         height = 0.95 * drawn.y[1]
@@ -235,10 +269,8 @@ def order_ends(decision: Decision, words: Words) -> Paragraph | None:
     data = everyone(decision)
     if data is None or not data.binned or not data.ranked:
         return None
-    ranked = [row for row in data.rows if row["rank"] is not None]
-    most, least = (
-        ", ".join(map(hint, part)) for part in (ranked[:NAMED_ENDS], ranked[-NAMED_ENDS:])
-    )
+    ranked = [each.hint for each in data.rows if each.row.rank is not None]
+    most, least = (", ".join(part) for part in (ranked[:NAMED_ENDS], ranked[-NAMED_ENDS:]))
     return Paragraph(
         f"The most consistent {words.deciders}: {most}. The least consistent: {least}. Where "
         "intervals overlap, who comes first is a guess."
@@ -248,13 +280,14 @@ def order_ends(decision: Decision, words: Words) -> Paragraph | None:
 class Funnel(NamedTuple):
     """Deciders by how much is known of them, and what they are held against."""
 
-    rows: list[dict[str, Any]]
-    by: str
+    rows: list[Known]
+    sizes: list[int]
+    of_pairs: bool
     limits: FunnelLimits
     distance: FloatArray
 
     @property
-    def outside(self) -> list[dict[str, Any]]:
+    def outside(self) -> list[Known]:
         """Those beyond the outer limits, the farthest first."""
         order = np.argsort(-np.abs(self.distance), kind="stable")
         return [self.rows[at] for at in order if abs(self.distance[at]) > OUTER]
@@ -265,13 +298,14 @@ class Funnel(NamedTuple):
         return len(self.rows) > MOST_SINGLE
 
     @property
-    def alone(self) -> list[dict[str, Any]]:
+    def alone(self) -> list[Known]:
         """Those who have a mark of their own: of very many the farthest."""
         return self.outside[:MOST_MARKS] if self.binned else self.rows
 
     def usual(self) -> list[tuple[float, float, float]]:
         """Return between which figures nine of ten lie, from the smallest panels to the largest."""
-        pairs = sorted((row[f"n_{self.by}"], 100 * row["discordance"]) for row in self.rows)
+        levels = (100 * each.level for each in self.rows)
+        pairs = sorted(zip(self.sizes, levels, strict=True))
         parts = np.array_split(np.array(pairs, dtype=float), BAND_STEPS)
         return [
             (float(part[:, 0].mean()), *np.quantile(part[:, 1], (0.05, 0.95)).tolist())
@@ -283,25 +317,31 @@ def funnel_of(decision: Decision) -> Funnel | None:
     """Return what the funnel shows: pairs where all have them, patients elsewhere."""
     if decision.verdict == NOTHING:
         return None
-    table = with_intervals(decision).drop_nulls("discordance")
-    by = "pairs" if table["n_pairs"].null_count() == 0 else "patients"
-    table = table.filter(pl.col(f"n_{by}") > 0)
-    if not table.height:
+    listed = [each for each in with_intervals(decision) if each.row.discordance is not None]
+    of_pairs = all(each.row.n_pairs is not None for each in listed)
+    counts = [each.row.n_pairs if of_pairs else each.row.n_patients for each in listed]
+    sized = [(each, n) for each, n in zip(listed, counts, strict=True) if n]
+    if not sized:
         return None
-    score, size = (table[name].to_numpy().astype(float) for name in ("discordance", f"n_{by}"))
-    if by == "pairs":
+    rows, sizes = [each for each, _ in sized], [n for _, n in sized]
+    score, size = np.array([each.level for each in rows]), np.array(sizes, dtype=float)
+    if of_pairs:
         limits = funnel_limits(score, size, None)
     else:
         # The lower end of a limit says how far it may fall, and nothing of chance.
-        below = "discordance" if decision.claim == "at most" else "low"
-        width = INNER * (1 if below == "discordance" else 2)
-        error = (table["high"] - table[below]).to_numpy() / width
-        every = [*zip(score, size, error, strict=True)]
-        for row in decision.physicians.drop_nulls("band").iter_rows(named=True):
-            band, n = Band.of_text(row["band"]), float(row["n_patients"] or FEWEST_PATIENTS)
-            every.append((band.middle, n, band.error(n)))  # limits are those of everybody
+        upper = decision.claim == "at most"
+        width = INNER if upper else 2 * INNER
+        every = [
+            (each.level, float(n), (each.high - (each.level if upper else each.low)) / width)
+            for each, n in sized
+        ]
+        for row in decision.physicians:
+            if (band := row.band) is not None:
+                n_patients = float(row.n_patients or FEWEST_PATIENTS)
+                # Limits are those of everybody.
+                every.append((band.middle, n_patients, band.error(n_patients)))
         limits = funnel_limits(*np.array(every).T)
-    return Funnel(table.to_dicts(), by, limits, limits.distance(score, size))
+    return Funnel(rows, sizes, of_pairs, limits, limits.distance(score, size))
 
 
 def funnel(decision: Decision, words: Words) -> Block | None:
@@ -315,8 +355,7 @@ def funnel(decision: Decision, words: Words) -> Block | None:
         f"Does any {words.decider} differ by more than chance and the usual spread allow? By "
         f"limits that 2 of 1,000 would cross by chance, {who}."
     )
-    sizes = [row[f"n_{data.by}"] for row in data.rows]
-    if len(sizes) < FUNNEL_FROM or max(sizes) < FUNNEL_SIZES * min(sizes):
+    if len(data.sizes) < FUNNEL_FROM or max(data.sizes) < FUNNEL_SIZES * min(data.sizes):
         return Paragraph(told)
     if data.binned and n > MOST_MARKS:
         told += f" The {MOST_MARKS} farthest have a mark each."
@@ -333,14 +372,13 @@ def funnel(decision: Decision, words: Words) -> Block | None:
 
 def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:
     """Plot discordance against pairs or patients, with what chance and usual spread allow."""
-    size, unit = f"n_{data.by}", words.cases if data.by == "patients" else data.by
-    sizes = [row[size] for row in data.rows]
-    smallest, largest = min(sizes), 1.05 * max(sizes)
+    unit = "pairs" if data.of_pairs else words.cases
+    smallest, largest = min(data.sizes), 1.05 * max(data.sizes)
     first = 0.0 if smallest < 0.4 * largest else 0.8 * smallest
     along = np.linspace(max(first, 4.0, 0.6 * smallest), largest, 60)
     half = 100 * data.limits.width(along)
     middle = 100 * data.limits.middle
-    highest = max(*(100 * row["discordance"] for row in data.rows), middle + OUTER * half[-1])
+    highest = max(*(100 * each.level for each in data.rows), middle + OUTER * half[-1])
     plot = Plot(width, x=(first, largest), y=(0, min(100.0, float(highest) * 1.15)))
     plot.axes(f"{unit} of {words.a_decider}", "of 100 pairs")
     if data.binned:
@@ -353,11 +391,12 @@ def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:
     plot.line([(first, middle), (largest, middle)], "line")
     radius = 4 if len(data.rows) <= MOST_INTERVALS else 2 if width == NARROW else 2.5
     hinted = data.binned or len(data.rows) <= MOST_HINTS
-    out = {row["p"] for row in data.outside}
-    for row in data.alone:
-        shown = f"{hint(row)}, {row[size]:,} {unit}" if hinted else ""
-        kind = "point out" if row["p"] in out else "point"
-        plot.point((row[size], 100 * row["discordance"]), shown, kind, who=row["p"], radius=radius)
+    out = {each.p for each in data.outside}
+    size = {each.p: n for each, n in zip(data.rows, data.sizes, strict=True)}
+    for each in data.alone:
+        shown = f"{each.hint}, {size[each.p]:,} {unit}" if hinted else ""
+        kind = "point out" if each.p in out else "point"
+        plot.point((size[each.p], 100 * each.level), shown, kind, who=each.p, radius=radius)
     if data.binned:
-        plot.finder(size, "discordance")
+        plot.finder("n_pairs" if data.of_pairs else "n_patients", "discordance")
     return plot

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import polars as pl
-
 from intravar.documents.blocks import Block, Bullets, Card, Cards, Note, Paragraph
 from intravar.documents.measurement import deciders
 from intravar.documents.measurement.group import hundred_pairs, noise_bar, noise_blocks, noise_parts
@@ -197,25 +193,26 @@ def _standing(
         )
         rest = f" The {deciders.MOST_NAMED} farthest:" if n > deciders.MOST_NAMED else ""
         return told + rest, [_named(row, funnel) for row in funnel.outside[: deciders.MOST_NAMED]]
-    ranked = deciders.with_intervals(decision).drop_nulls("rank").sort("rank", "physician")
-    if ranked.height < 2:
+    known = (each for each in deciders.with_intervals(decision) if each.row.rank is not None)
+    ranked = sorted(known, key=deciders.by_rank)
+    if len(ranked) < 2:
         return f"Nobody stands out; too few {words.deciders} can be ranked.", []
     told = (
         "Whether anybody stands out cannot be said: the level is not determined."
         if funnel is None
         else "Nobody stands out by more than chance and the usual spread allow."
     )
-    ends = pl.concat([ranked.head(1), ranked.tail(1)]).to_dicts()
-    return f"{told} The most and the least consistent:", [_named(row, funnel) for row in ends]
+    ends = [_named(each, funnel) for each in (ranked[0], ranked[-1])]
+    return f"{told} The most and the least consistent:", ends
 
 
-def _named(row: dict[str, Any], funnel: deciders.Funnel | None) -> str:
+def _named(known: deciders.Known, funnel: deciders.Funnel | None) -> str:
     """Return what is said of one who is named."""
-    if row["discordance"] is None or funnel is None:
-        return deciders.hint(row)
-    away = round(100 * (row["discordance"] - funnel.limits.middle))
+    if known.row.discordance is None or funnel is None:
+        return known.hint
+    away = round(100 * (known.row.discordance - funnel.limits.middle))
     apart = f"{abs(away)} {'more' if away > 0 else 'fewer'} than the average" if away else "average"
-    return f"{deciders.hint(row)}, {apart}"
+    return f"{known.hint}, {apart}"
 
 
 def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words) -> list[str]:
@@ -236,13 +233,13 @@ def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words)
         steps.append(
             f"Talk about the decision with all {words.deciders}: nobody stands out from the others."
         )
-    elif above := [r for r in funnel.outside if r["discordance"] > funnel.limits.middle]:
+    elif above := [each for each in funnel.outside if each.level > funnel.limits.middle]:
         steps.append(
-            f"Look at {words.cases} of {above[0]['physician']} together before you draw "
+            f"Look at {words.cases} of {above[0].row.physician} together before you draw "
             "conclusions about a person: reasons that are not recorded may explain them."
         )
     else:
-        who = funnel.outside[0]["physician"]
+        who = funnel.outside[0].row.physician
         steps.append(f"Ask {who} how they decide: more consistent than is usual.")
     parts = noise_parts(decision, words)
     largest = max(parts, key=lambda part: part.of_hundred, default=None)

@@ -8,7 +8,9 @@ from intravar.documents.blocks import Block, Bullets, Figure, Heading, Paragraph
 from intravar.documents.charts.plot import Dot, Drawing
 from intravar.documents.charts.rows import Labelled
 from intravar.measurement.verdict import NOTHING
+from intravar.publication.compare import Comparison
 from intravar.publication.results import Decision, Published, Strata
+from intravar.request import MATTERS
 from intravar.tables import Table, hundred, hundreds, table_of
 from intravar.wording import Words
 
@@ -36,6 +38,10 @@ NOISE = {
         "{deciders} but within each of them",
     ),
 }
+
+
+#: Deciders whose change is listed, the surest first.
+MOST_CHANGES = 24
 
 
 class NoiseShare(NamedTuple):
@@ -121,6 +127,37 @@ def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
     svg = picture.svg(f"A hundred pairs of {words.cases}", told)
     key = (("one-way other-way", "decided differently"), ("alike", "decided alike"))
     return Figure("hundred-pairs", "", told, "", [svg], key)
+
+
+def comparison_blocks(found: Comparison) -> list[Block]:
+    """Return what changed from one measurement to another, the surest changes one by one."""
+    rows, words = found.rows(), found.words
+    if not rows:
+        return [Bullets(found.lines())]
+    caption = (
+        f"Changes one by one, of 100 pairs of comparable {words.cases}, the surest first. How sure:"
+        f" the probability that it changed by more than {hundred(MATTERS)} in that direction."
+    )
+    table = table_of(
+        "Changes",
+        caption,
+        rows[:MOST_CHANGES],
+        [
+            (words.decider, 1.5, lambda row: row.physician),
+            ("first", 1, lambda row: hundred(row.first)),
+            ("second", 1, lambda row: hundred(row.second)),
+            ("change", 1, lambda row: f"{round(100 * row.change):+d}"),
+            (
+                "95 % interval",
+                1.2,
+                lambda row: f"{round(100 * row.low):+d} to {round(100 * row.high):+d}",
+            ),
+            ("how sure", 1, lambda row: f"{hundred(row.probability)} %"),
+        ],
+    )
+    more = len(rows) - MOST_CHANGES
+    rest = [Paragraph(f"And {words.counted(more)} more.", quiet=True)] if more > 0 else []
+    return [Bullets(found.lines()), table, *rest]
 
 
 def strata_section(published: Published, decision: Decision) -> list[Block]:

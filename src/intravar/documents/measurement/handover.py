@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from intravar.documents.blocks import Document
-from intravar.documents.measurement.report import report, table_document
+from intravar.documents.blocks import Block, Document
+from intravar.documents.measurement.report import case_blocks, report, table_document
 from intravar.documents.page import as_html
 from intravar.documents.typesetting import check_packages, lacking, parse_formats
 from intravar.documents.workbook import as_xlsx
@@ -23,6 +23,7 @@ from intravar.publication.files import files_of, parquet_bytes, read_published
 from intravar.publication.folders import (
     CASES_FILE,
     FIGURES_FILE,
+    JOINT_FILE,
     PAIRS_FILE,
     PATIENTS_FILE,
     add_files,
@@ -36,7 +37,7 @@ from intravar.publication.results import Published
 from intravar.tables import table_of
 
 if TYPE_CHECKING:
-    from intravar.publication.explain import CaseShown
+    pass
 
 PAGE = "report.html"
 #: The page of the table alone, with all columns.
@@ -120,9 +121,13 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
         heads = [("pseudonym", 1, itemgetter(0)), ("name", 1, itemgetter(1))]
         table = table_of("Key", "", rows, heads, words=(0, 1))
         files["key.xlsx"] = as_xlsx(Document("Key of the pseudonyms", PRIVATE_KEY, [table]))
+    called = pl.col("physician").cast(pl.String)
+    if measurement.together is not None:
+        joint = measurement.together.joint.physicians.with_columns(called)
+        files[JOINT_FILE] = parquet_bytes(joint)
     for at, each in enumerate(measurement.decisions.values()):
         for name, kept in {
-            FIGURES_FILE: each.table.with_columns(pl.col("physician").cast(pl.String)),
+            FIGURES_FILE: each.table.with_columns(called),
             CASES_FILE: cases_of(each),
             PATIENTS_FILE: patients_of(each),
             PAIRS_FILE: review_pairs_of(each),
@@ -131,9 +136,7 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
     return files
 
 
-def pages(
-    published: Published, pairs: Mapping[str, list[CaseShown]] | None = None
-) -> dict[str, bytes]:
+def pages(published: Published, pairs: Mapping[str, list[Block]] | None = None) -> dict[str, bytes]:
     """Return the page of a measurement, with `pairs` if asked for, and that of its table alone."""
     words = published.words
     links = ((ANNEX, "All columns"), ("physicians.csv", "As a table"))
@@ -145,21 +148,20 @@ def pages(
 
 def _pairs_for_page(
     measurement: Measurement, published: Published, names: Mapping[str, str]
-) -> dict[str, list[CaseShown]]:
+) -> dict[str, list[Block]]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
-    from intravar.publication.explain import cases_shown
-
     found = {}
     for decision in published.decisions:
         measured = measurement.decisions[decision.decision]
         cases, patients = cases_of(measured), patients_of(measured)
-        reportable = {row.physician for row in decision.rows if row.reportable}
+        reportable = {row.physician for row in decision.physicians if row.reportable}
         label = published.words.label(decision.decision)
         told = "" if published.joint is None else f", {label}"
         for name, shown in sorted(names.items(), key=lambda item: item[1]):
             if shown in reportable:
                 rows = side_by_side(cases, patients, name, most=PAIRS_IN_PAGE)
-                found[f"{shown}{told}"] = cases_shown(rows, label, published.words, 1)
+                who = f"{shown}{told}"
+                found[who] = case_blocks(rows, label, published.words, name=who)
     return found
 
 

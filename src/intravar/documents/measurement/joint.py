@@ -10,8 +10,7 @@ from intravar.documents.charts.plot import Dot
 from intravar.documents.charts.rows import Labelled
 from intravar.documents.measurement.first import not_meant
 from intravar.publication.joint import NOT_SHOWN, joint_lines
-from intravar.publication.results import DecisionRow, Joint, JointRow, Published, rows_of
-from intravar.publication.scores import Band
+from intravar.publication.results import Band, Joint, Published
 from intravar.tables import Table, hundred, hundreds, number, table_of
 from intravar.wording import Words, capital
 
@@ -55,9 +54,9 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
     ]
 
 
-def _of_hundred(value: float | None, band: str | None) -> str:
+def _of_hundred(value: float | None, band: Band | None) -> str:
     """Write a share as a number of 100, or the range that stands in its place."""
-    return Band.of_text(band).of_hundred if value is None and band else hundred(value)
+    return band.of_hundred if value is None and band is not None else hundred(value)
 
 
 def together_table(words: Words, joint: Joint) -> Table:
@@ -68,26 +67,25 @@ def together_table(words: Words, joint: Joint) -> Table:
         f"differences to expect. All are upper limits. Without numbers: {NOT_SHOWN}; a range then "
         "follows from each decision by itself."
     )
-    listed = rows_of(joint.physicians, JointRow)
     made = table_of(
         "Together",
         caption,
-        listed,
+        joint.physicians,
         [
             (words.decider, 1.5, lambda row: row.physician),
-            ("differ", 1.3, lambda row: _of_hundred(row.differ, row.band)),
+            ("differ", 1.3, lambda row: _of_hundred(row.differ, joint.band_of(row))),
             ("95 % interval", 1.2, lambda row: hundreds(row.differ_low, row.differ_high)),
             ("apart", 1, lambda row: hundred(row.differ_apart)),
             ("number", 1.1, lambda row: number(row.n_differences)),
         ],
     )
-    known = (bool(row.reportable or row.band) for row in listed)
+    known = (row.reportable or row.band_low is not None for row in joint.physicians)
     return replace(made, rows=[row._replace(shown=next(known)) for row in made.rows])
 
 
 def _each(words: Words, joint: Joint) -> list[Block]:
     """Return a row for each decider and decision; on paper where these are not many."""
-    long = joint.by_physician.height > MOST_ON_PAPER
+    long = len(joint.by_physician) > MOST_ON_PAPER
     told = [
         blocks.Paragraph("This table is too long for paper: the page and the workbook have it.")
     ]
@@ -96,11 +94,10 @@ def _each(words: Words, joint: Joint) -> list[Block]:
         f"knows the other decisions. Given: among {words.cases} also alike in the decisions before "
         "it."
     )
-    listed = rows_of(joint.by_physician, DecisionRow)
     table = table_of(
         "Each decision",
         caption,
-        listed,
+        joint.by_physician,
         [
             (words.decider, 1.5, lambda row: row.physician),
             ("decision", 1.5, lambda row: words.label(row.decision)),

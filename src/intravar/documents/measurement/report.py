@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from intravar.documents import blocks
 from intravar.documents.blocks import Block
@@ -28,12 +31,9 @@ from intravar.documents.measurement.rule import rule_section
 from intravar.estimators.base import described
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.findings import review_lines, review_sentence
-from intravar.publication.results import Decision, Published
+from intravar.publication.results import Column, Decision, Published
 from intravar.tables import MOST_WIDE, Table, table_of
 from intravar.wording import Words
-
-if TYPE_CHECKING:
-    from intravar.publication.explain import CaseShown
 
 #: Deciders up to whom the table stands among the text on paper; more are an annex.
 MOST_IN_TEXT = 30
@@ -53,7 +53,7 @@ _ORDER, _FUNNEL = (
     tuple(f"physicians.{name}" for name in ("physician", "discordance", "low", "high", *more))
     for more in (
         ("shrunken", "rank", "identified_low", "identified_high"),
-        ("n_pairs", "n_patients", "band"),
+        ("n_pairs", "n_patients", "band_low", "band_high"),
     )
 )
 #: Every figure, and what makes it safe: what `publication/results.py` says of the fields it reads.
@@ -93,7 +93,7 @@ def _made(decision: Decision, words: Words, *names: str) -> tuple[list[Block], l
 
 
 def report(
-    published: Published, pairs: Mapping[str, Sequence[CaseShown]] | None = None
+    published: Published, pairs: Mapping[str, Sequence[Block]] | None = None
 ) -> blocks.Document:
     """Return a measurement as a document; with `pairs`, cases per decider, it is patient-level."""
     words = published.words
@@ -120,8 +120,7 @@ def report(
         title = f"Decisions behind the scores (single {words.cases})"
         parts = [note, *parts, blocks.Heading(title, 1, "pairs", "Pairs")]
         for who, cases in pairs.items():
-            none = [blocks.Paragraph(NO_CASES)]
-            parts.append(blocks.Annex(who, case_blocks(cases, who) or none))
+            parts.append(blocks.Annex(who, cases or [blocks.Paragraph(NO_CASES)]))
     return blocks.Document(words.title or usual, about(published), parts)
 
 
@@ -138,18 +137,83 @@ def table_document(published: Published) -> blocks.Document:
     return blocks.Document(f"All {words.counted(decision.n_physicians)}", about(published), parts)
 
 
-def case_blocks(cases: Sequence[CaseShown], name: str) -> list[Block]:
-    """Return a table for each case, beside those alike that were decided otherwise."""
-    from intravar.publication.explain import NOBODY_ALIKE
+NO_CASES = "No such decision: none goes against what comparable cases got."
+NOBODY_ALIKE = "Nobody alike was decided the other way."
+
+
+def case_blocks(
+    table: pl.DataFrame, decision: str, words: Words, *, beside: int = 1, name: str = "Case"
+) -> list[Block]:
+    """Return cases of :func:`intravar.explain`, each beside so many that were decided otherwise.
+
+    A table holds what somebody differs in; a sentence tells what is the same. `name` is that of the
+    tables.
+    """
+    parts: list[Block] = []
+    for _, found in table.group_by("case", maintain_order=True):
+        pairs = [pair.to_dicts() for _, pair in found.group_by("pair", maintain_order=True)]
+        pairs = pairs[:beside]
+        first = pairs[0][0]
+        yes = first["row"] == first["row_for"]
+        own, other = ("for", "against") if yes else ("against", "for")
+        alone = first[f"row_{other}"] is None
+        heads = ["what differs", f"row {first['row']:,}: {_SAID[own]}"]
+        heads += [f"row {pair[0][f'row_{other}']:,}: {_SAID[other]}" for pair in pairs if not alone]
+        same, rows = [], []
+        for lines in zip(*pairs, strict=True):
+            label, value = words.label(lines[0]["covariate"]), lines[0][f"decided_{own}"]
+            if all(line["difference"] == "same" for line in lines):
+                same.append(f"{label} {value}")
+            else:
+                others = [] if alone else [_beside(line, other) for line in lines]
+                rows.append([label, str(value), *others])
+        columns = [(head, 1, itemgetter(at)) for at, head in enumerate(heads)]
+        heading = _case_heading(first, words.decision or decision, words, yes=yes)
+        every = range(len(columns))
+        parts.append(table_of(f"{name} {first['case']}", heading, rows, columns, words=every))
+        told = [NOBODY_ALIKE] * alone + [f"The same: {', '.join(same)}."] * bool(same)
+        parts += [blocks.Paragraph(" ".join(told), quiet=True)] if told else []
+    return parts
+
+
+_SAID = {"for": "yes", "against": "no"}
+
+
+def _beside(line: Mapping[str, Any], other: str) -> str:
+    """Write the value of one decided otherwise, and by how much it differs."""
+    sign, far = line["difference"][0], line["difference"][1:]
+    if other == "against":  # the difference is that of "for" from "against"
+        sign = {"+": "-", "-": "+"}.get(sign, sign)
+    return f"{line[f'decided_{other}']}{f' ({sign}{far})' if sign in '+-' else ''}"
+
+
+def _case_heading(first: Mapping[str, Any], decision: str, words: Words, *, yes: bool) -> str:
+    own, other = ("yes", "no") if yes else ("no", "yes")
+    if first["kind"] == "pair":
+        return f"pair {first['case']}: two {words.cases} alike, distance {first['distance']:.3g}"
+    row = f"{first['case']}. Data row {first['row']:,}, {decision}: {own}"
+    if first["kind"] == "surprise":
+        likely = round(100 * (1 - first["predicted"] if yes else first["predicted"]))
+        return f"{row}; predicted was {other}, with {likely} of 100."
+    return f"{row}, though surely {'not ' * yes}eligible by the rule."
+
+
+def cases_of_each(
+    folder: Path, physician: str, published: Published, *, most: int = 5, beside: int = 1
+) -> list[Block]:
+    """Return the cases behind a decider in every decision; nothing where there are none."""
+    # Loaded where it is asked for: cases are private.
+    from intravar.publication import explain
 
     parts: list[Block] = []
-    for number, case in enumerate(cases, 1):
-        columns = [(head, 1, itemgetter(at)) for at, head in enumerate(case.heads)]
-        words = range(len(columns))
-        parts.append(table_of(f"{name} {number}", case.heading, case.rows, columns, words=words))
-        same = [f"The same: {', '.join(case.same)}."] if case.same else []
-        told = " ".join([NOBODY_ALIKE] * case.alone + same)
-        parts += [blocks.Paragraph(told, quiet=True)] if told else []
+    for each in published.decisions:
+        if physician in {row.physician for row in each.physicians}:
+            label = published.words.label(each.decision)
+            table = explain.explain(folder, physician, most=most, decision=each.decision)
+            name = "Case" if published.joint is None else f"{label} case"
+            own = case_blocks(table, label, published.words, beside=beside, name=name)
+            heading = [blocks.Heading(label, 2)] if own and published.joint is not None else []
+            parts += [*heading, *own]
     return parts
 
 
@@ -262,9 +326,30 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
     ]
 
 
+def columns_table(columns: Sequence[Column], words: Words) -> Table:
+    """Return what every column of a table was used as."""
+
+    def named(name: str) -> str:
+        return name if words.label(name) == name else f"{name} ({words.label(name)})"
+
+    return table_of(
+        "Data",
+        "Every column of the table and how it was used.",
+        columns,
+        [
+            ("column", 2, lambda row: named(row.column)),
+            ("use", 1.2, lambda row: words.role(row.use)),
+            ("kind", 1.2, lambda row: row.kind or ""),
+            ("missing", 1, lambda row: row.missing),
+            ("note", 3, lambda row: row.note),
+        ],
+        words=(0, 1, 2, 4),
+    )
+
+
 def _settings(published: Published, decision: Decision) -> Iterator[Table]:
     """Return own rules, columns, methods and request as tables, the last two for a workbook."""
-    words, methods = published.words, decision.methods
+    words = published.words
     ways: dict[str, dict[str, list[str]]] = {}
     for each in decision.own_rules:
         items = ways.setdefault(each.physician, {}).setdefault(each.how, [])
@@ -280,32 +365,16 @@ def _settings(published: Published, decision: Decision) -> Iterator[Table]:
         words=(0, 1),
         where=("page", "workbook", "whole", *(["paper"] if len(ways) <= MOST_WIDE else [])),
     )
-
-    def column(name: str) -> str:
-        return name if words.label(name) == name else f"{name} ({words.label(name)})"
-
-    yield table_of(
-        "Data",
-        "Every column of the table and how it was used.",
-        decision.check.columns,
-        [
-            ("column", 2, lambda row: column(row.column)),
-            ("use", 1.2, lambda row: words.role(row.use)),
-            ("kind", 1.2, lambda row: row.kind or ""),
-            ("missing", 1, lambda row: row.missing),
-            ("note", 3, lambda row: row.note),
-        ],
-        words=(0, 1, 2, 4),
-    )
+    yield columns_table(decision.check.columns, words)
     yield table_of(
         "Methods",
         "Scores of all methods.",
-        [] if methods is None or decision.verdict == NOTHING else methods.to_dicts(),
+        () if decision.verdict == NOTHING else decision.methods,
         [
-            ("method", 1, lambda row: row["method"]),
-            (words.decider, 1, lambda row: row["physician"]),
-            ("score", 1, lambda row: "–" if row["score"] is None else f"{row['score']:.3f}"),
-            ("reason", 1, lambda row: row["reason"] or ""),
+            ("method", 1, lambda row: row.method),
+            (words.decider, 1, lambda row: row.physician),
+            ("score", 1, lambda row: "–" if row.score is None else f"{row.score:.3f}"),
+            ("reason", 1, lambda row: row.reason or ""),
         ],
         words=(0, 1, 3),
         where=("workbook",),

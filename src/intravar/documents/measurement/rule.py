@@ -5,7 +5,9 @@ from __future__ import annotations
 from intravar.documents.blocks import Block, Figure, Heading, Paragraph, SideBySide, charted
 from intravar.documents.charts.plot import NARROW, Plot
 from intravar.documents.charts.rows import bar_plot
+from intravar.measurement.sentences import MAY_BE_READ
 from intravar.measurement.verdict import NOTHING
+from intravar.publication.findings import location_lines
 from intravar.publication.results import Decision
 from intravar.tables import table_of
 from intravar.wording import Words
@@ -53,6 +55,12 @@ def rule_section(decision: Decision, words: Words) -> list[Block]:
     return blocks
 
 
+def rule_blocks(decision: Decision, words: Words) -> list[Block]:
+    """Return the rule and where decisions do not follow it, for somebody who asks for that."""
+    rule = rule_section(decision, words) or [Paragraph(words.said(MAY_BE_READ[decision.verdict]))]
+    return [*rule, *map(Paragraph, location_lines(decision.location, words))]
+
+
 def importance(decision: Decision, words: Words) -> Block | None:
     """Return the most important covariates; a sentence where they hardly differ."""
     rows = [
@@ -67,7 +75,8 @@ def importance(decision: Decision, words: Words) -> Block | None:
         return Paragraph(f"Decisions depend on these about equally: {listed}.")
     title = "What the decisions depend on"
     told = "How much worse decisions are predicted when a column is shuffled, the longest first."
-    in_order = f"{told} In this order: {listed}."
+    weights = ", ".join(f"{name} {value:.3f}" for name, value in rows)
+    in_order = f"{told} Loss of AUC, in this order: {weights}."
     plot = bar_plot("loss of AUC", rows)
     return charted("importance", title, in_order, plot, reading=told, half=True)
 

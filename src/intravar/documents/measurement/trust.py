@@ -35,7 +35,7 @@ LOST = {"outside_caliper": "lay too far apart", "lost_in_cycle": "were left over
 
 
 def _left_out(decision: Decision, shown: int) -> str:
-    missing = decision.physicians.height - shown
+    missing = len(decision.physicians) - shown
     return f" {missing:,} with small numbers are not in it." if missing else ""
 
 
@@ -190,7 +190,7 @@ def overlap(decision: Decision, words: Words) -> Block | None:
     if values.min() >= OVERLAPS:
         return Paragraph(told)
 
-    place = {name: n for n, name in enumerate(decision.physicians["physician"].to_list())}
+    place = {row.physician: at for at, row in enumerate(decision.physicians)}
     dots = [
         Dot(row.overlap, f"{row.physician}: {row.overlap:.2f}", who=place.get(row.physician))
         for row in rows

@@ -6,22 +6,22 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from intravar.documents.blocks import Block, Heading
-from intravar.documents.measurement.report import case_blocks
+from intravar.documents.measurement.report import cases_of_each
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf, paper_size
-from intravar.documents.sheet.sheet import sheet, with_figure
+from intravar.documents.sheet.sheet import TOGETHER, Ends, sheet, with_figure
 from intravar.documents.typesetting import check_packages, parse_formats
 from intravar.errors import InputError, option
 from intravar.publication import explain
 from intravar.publication.files import read_published, safe_csv
-from intravar.publication.folders import FIGURES_FILE
+from intravar.publication.folders import FIGURES_FILE, JOINT_FILE, file_of
 from intravar.publication.pseudonyms import Addresses
-from intravar.wording import Words
+from intravar.publication.results import Published
 from intravar.writing import Ledger, check_writable, make_folder, make_private, write_private
 
 #: What each format gives.
@@ -89,17 +89,10 @@ def write_sheets(
     path, private = explain.measurement_folders(folder)
     target = _target(None if out is None else Path(out), path, private, exact=exact)
     published = read_published(path)
-    words, decision = published.words, published.first.decision
-    if published.joint is not None and (cases or exact):
-        raise InputError(
-            "{} and {} show one decision, and several were measured; measure the one "
-            "that is meant by itself",
-            option("cases"),
-            option("exact"),
-        )
-    everybody = {row.physician for each in published.decisions for row in each.rows}
+    words = published.words
+    everybody = {row.physician for each in published.decisions for row in each.physicians}
     known = Addresses.of(sorted(everybody), private, words.decider)
-    figures = _figures(path) if exact else {}
+    figures = _figures(path, published) if exact else {}
     chosen = with_figure(published) if physician is None else [known.found(physician)]
     named = names or any(name in everybody for name in known.names.values())
     made: dict[str, bytes] = {}
@@ -111,7 +104,7 @@ def write_sheets(
             published,
             shown,
             called=called,
-            cases=_surprising(path, shown, decision, words) if cases else (),
+            cases=surprising(path, shown, published) if cases else (),
             private=" ".join(why) or None,
             exact=figures.get(known.name_of(shown)) if exact else None,
         )
@@ -151,19 +144,27 @@ def _target(out: Path | None, path: Path, private: Path, *, exact: bool) -> Path
     return out
 
 
-def _surprising(folder: Path, physician: str, decision: str, words: Words) -> list[Block]:
+def surprising(folder: Path, physician: str, published: Published) -> list[Block]:
     """Return decisions of a decider beside similar cases decided otherwise. Patient-level."""
-    table = explain.explain(folder, physician, most=MOST_CASES)
-    blocks = case_blocks(explain.cases_shown(table, words.label(decision), words, 1), "Case")
-    return [Heading("Decisions of yours that surprised"), *blocks] if blocks else []
+    cases = cases_of_each(folder, physician, published, most=MOST_CASES)
+    return [Heading("Decisions of yours that surprised"), *cases] if cases else []
 
 
-def _figures(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the exact figures by name."""
+def _figures(path: Path, published: Published) -> dict[str, dict[str, Ends]]:
+    """Return the exact figures by name: of each decision, and of several together."""
     remedy = "make the sheets where it was measured, or measure again"
-    columns = ("discordance", "low", "high")
-    table = explain.private_table(path, FIGURES_FILE, "exact figures", remedy).drop_nulls(columns)
-    return {row.pop("physician"): row for row in table.select("physician", *columns).to_dicts()}
+    kept = {
+        each.decision: (file_of(FIGURES_FILE, at), ("discordance", "low", "high"))
+        for at, each in enumerate(published.decisions)
+    }
+    if published.joint is not None:
+        kept[TOGETHER] = JOINT_FILE, ("differ", "differ_low", "differ_high")
+    figures: dict[str, dict[str, Ends]] = {}
+    for decision, (file, ends) in kept.items():
+        table = explain.private_table(path, file, "exact figures", remedy)
+        for name, *figure in table.drop_nulls(ends).select("physician", *ends).iter_rows():
+            figures.setdefault(name, {})[decision] = (figure[0], figure[1], figure[2])
+    return figures
 
 
 def _stem(called: str, made: Mapping[str, bytes]) -> str:

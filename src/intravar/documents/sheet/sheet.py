@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
-
-import polars as pl
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
 from intravar.documents.measurement.first import not_meant
 from intravar.documents.measurement.group import noise_blocks
 from intravar.documents.sheet.figures import AXIS, Own, among_peers, own_figure, own_row
 from intravar.measurement.verdict import NOTHING, UNRANKED
-from intravar.publication import results
-from intravar.publication.results import Decision, PhysicianRow, Published
-from intravar.publication.scores import Band
+from intravar.publication.results import (
+    Decision,
+    DecisionRow,
+    Joint,
+    JointRow,
+    PhysicianRow,
+    Published,
+    StratumRow,
+)
 from intravar.request import MATTERS
 from intravar.tables import hundred, hundreds
 from intravar.wording import Words
@@ -39,8 +43,9 @@ CHANGED = (
 )
 #: Rows of a chart; of more periods the last ones.
 MOST_ROWS = 8
-#: A figure, and the ends of its interval.
-ENDS = ("discordance", "low", "high")
+#: A figure with the ends of its interval, and what all decisions together go by.
+Ends: TypeAlias = tuple[float | None, float | None, float | None]
+TOGETHER = ""
 
 
 class Content(NamedTuple):
@@ -60,18 +65,19 @@ def sheet(
     called: str | None = None,
     cases: Sequence[Block] = (),
     private: str | None = None,
-    exact: Mapping[str, Any] | None = None,
+    exact: Mapping[str, Ends] | None = None,
 ) -> Document:
     """Return the sheet of a decider, in the words of whoever asked for the measurement.
 
     It holds what may be handed on but for what is given: what to call the decider, surprising
-    decisions, exact figures. `private` says why such a sheet must not be handed on.
+    decisions, exact figures by decision (and :data:`TOGETHER`). `private` says why such a sheet
+    must not be handed on.
     """
     words, joint = published.words, published.joint
     if joint is None:
-        content = _of_one(published, physician, exact)
+        content = _of_one(published, physician, exact or {})
     else:
-        content = _of_several(published, joint, physician)
+        content = _of_several(published, joint, physician, exact or {})
     about = (
         f"For {called or physician} alone · {content.decisions} · "
         f"{words.counted(published.first.n_physicians)} measured · intravar {published.version}"
@@ -95,24 +101,28 @@ def sheet(
 def with_figure(published: Published) -> list[str]:
     """Return those who have a figure or a range, and so a sheet."""
     if published.joint is not None:
-        rows = results.rows_of(published.joint.physicians, results.JointRow)
-        return [row.physician for row in rows if row.reportable or row.band]
+        joint = published.joint
+        return [
+            row.physician for row in joint.physicians if row.reportable or row.band_low is not None
+        ]
     return [
         row.physician
-        for row in published.first.rows
-        if (row.discordance, row.band, row.identified_low, row.shrunken) != (None,) * 4
+        for row in published.first.physicians
+        if (row.discordance, row.band_low, row.identified_low, row.shrunken) != (None,) * 4
     ]
 
 
-def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | None) -> Content:
+def _of_one(published: Published, physician: str, exact: Mapping[str, Ends]) -> Content:
     """Return what is said of a decider in one decision."""
     words, decision = published.words, published.first
-    (row,) = [each for each in decision.rows if each.physician == physician]
-    if exact is not None and decision.verdict != NOTHING:
-        row = replace(row, **exact, band=None, reason=None)
-    others = decision.physicians.filter(
-        (pl.col("physician") != physician) & pl.col("rank").is_not_null()
-    )
+    (row,) = [each for each in decision.physicians if each.physician == physician]
+    if decision.decision in exact and decision.verdict != NOTHING:
+        row = replace(_exactly(row, exact[decision.decision]), reason=None)
+    peers = [
+        each.discordance
+        for each in decision.physicians
+        if each.physician != physician and each.rank is not None
+    ]
     unknown = "" if row.rank is not None else "too little is known of you to compare"
     ends = (row.discordance, row.low, row.high)
     sections: list[Block] = []
@@ -124,22 +134,34 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Any] | Non
     return Content(
         f"decision: {words.decision or words.label(decision.decision)}",
         _figure(row, decision, words),
-        _peers(ends, others["discordance"], published, AXIS, unknown),
+        _peers(ends, peers, published, AXIS, unknown),
         facts(row, decision, words),
         sections,
     )
 
 
-def _of_several(published: Published, joint: results.Joint, physician: str) -> Content:
+Shown = TypeVar("Shown", PhysicianRow, DecisionRow)
+
+
+def _exactly(row: Shown, exact: Ends) -> Shown:
+    """Return a row with exact figures in the place of those that are published."""
+    value, low, high = exact
+    return replace(row, discordance=value, low=low, high=high, band_low=None, band_high=None)
+
+
+def _of_several(
+    published: Published, joint: Joint, physician: str, exact: Mapping[str, Ends]
+) -> Content:
     """Return what is said of a decider in several decisions together."""
     words = published.words
-    rows = results.rows_of(
-        joint.physicians.filter(pl.col("physician") == physician), results.JointRow
-    )
+    unread = {each.decision for each in published.decisions if each.verdict == NOTHING}
     beyond = "you were not among those that a large table is learned from"
-    nothing = (None, None, None, None, None, None, None, None)
-    row = rows[0] if rows else results.JointRow(physician, *nothing, False, beyond)
-    others = joint.physicians.filter(pl.col("physician") != physician)
+    row = JointRow(physician, *(None,) * 9, False, beyond)
+    row = next((each for each in joint.physicians if each.physician == physician), row)
+    if TOGETHER in exact and not unread:
+        value, low, high = exact[TOGETHER]
+        row = replace(row, differ=value, differ_low=low, differ_high=high)
+    peers = [each.differ for each in joint.physicians if each.physician != physician]
     number = row.n_differences
     known = [
         ("the figure of all together", _hundred(joint.differ)),
@@ -148,28 +170,27 @@ def _of_several(published: Published, joint: results.Joint, physician: str) -> C
     ]
     title = "Each of your decisions"
     line = "Each decision by itself; upper limits, made without the other decisions."
-    table = joint.by_physician.filter(pl.col("physician") == physician)
-    mine = {each.decision: each for each in results.rows_of(table, results.DecisionRow)}
+    mine = {each.decision: each for each in joint.by_physician if each.physician == physician}
     own = []
     for whole in joint.decisions:  # in the order in which they are taken
         each = mine.get(whole.decision)
+        if each is not None and each.decision in {*exact} - unread:
+            each = _exactly(each, exact[each.decision])
         figure = None if each is None else _own((each.discordance, each.low, each.high))
-        band = Band.of_text(each.band).of_hundred if each and each.band else ""
+        band = each.band.of_hundred if each is not None and each.band is not None else ""
         own.append(own_row(words.label(whole.decision), figure, whole.discordance, band))
     return Content(
         f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}",
-        _joint_figure(row, len(published.decisions), words),
-        _peers(
-            (row.differ, row.differ_low, row.differ_high), others["differ"], published, JOINT_AXIS
-        ),
+        _joint_figure(row, joint, words),
+        _peers((row.differ, row.differ_low, row.differ_high), peers, published, JOINT_AXIS),
         [(name, value) for name, value in known if value],
         [Heading(title), own_figure(own, "own-decisions", title, line)],
     )
 
 
 def _peers(
-    ends: Sequence[float | None],
-    others: pl.Series,
+    ends: Ends,
+    others: Sequence[float | None],
     published: Published,
     axis: str,
     unknown: str = "",
@@ -182,11 +203,11 @@ def _peers(
         unknown = "they cannot be compared with yours"
     if unknown:
         return [Paragraph(f"The others' figures are not shown: {unknown}.", quiet=True)]
-    peers = (100 * others.drop_nulls()).to_list()
+    peers = [100 * each for each in others if each is not None]
     return [among_peers(own, peers, published.words, axis)]
 
 
-def _own(ends: Sequence[float | None]) -> Own | None:
+def _own(ends: Ends) -> Own | None:
     """Return a figure and the ends of its interval of a hundred; None where one is not known."""
     known = [100 * each for each in ends if each is not None]
     return Own(*known) if len(known) == 3 else None
@@ -212,8 +233,8 @@ def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, s
     if row.identified_low is not None and row.identified_high is not None:
         ends = hundreds(row.identified_low, row.identified_high)
         return f"{ends} of 100", "Every value in this range fits the data equally well."
-    if row.band:
-        return f"{Band.of_text(row.band).of_hundred} of 100", (
+    if row.band is not None:
+        return f"{row.band.of_hundred} of 100", (
             "Your figure is shown as a range, because an exact value could reveal small numbers of "
             f"{words.cases}."
         )
@@ -225,18 +246,18 @@ def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, s
     return "no figure", f"There is no figure for you: {row.reason}."
 
 
-def _joint_figure(row: results.JointRow, n_decisions: int, words: Words) -> tuple[str, str]:
+def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
     """Return the joint figure in large letters, and the sentence that goes with it."""
     pairs = f"Of 100 pairs of comparable {words.cases} of yours"
-    differ = f"get different decisions in at least one of {n_decisions}"
+    differ = f"get different decisions in at least one of {len(joint.decisions)}"
     if row.differ is not None:
         value = f"at most about {hundred(row.differ)}"
         return f"{value} of 100", (
             f"{pairs}, {value} {differ}; the 95 % interval goes from {hundred(row.differ_low)} to "
             f"{hundred(row.differ_high)}."
         )
-    if row.band:
-        return f"{Band.of_text(row.band).of_hundred} of 100", (
+    if (band := joint.band_of(row)) is not None:
+        return f"{band.of_hundred} of 100", (
             f"{pairs}, so many {differ}. It is shown as a range, because an exact value could "
             f"reveal small numbers of {words.cases}, or too little is known."
         )
@@ -304,14 +325,16 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
     ):
         if part is None:
             continue
-        mine, changes = (
-            []
-            if table is None
-            else table.filter(pl.col("dealt_by") == dealt, pl.col("physician") == physician)
-            .drop_nulls()
-            .to_dicts()
-            for table in (decision.strata, decision.changes)
-        )
+        mine = [
+            each
+            for each in decision.strata
+            if (each.dealt_by, each.physician) == (dealt, physician) and _own(_ends(each))
+        ]
+        changes = [
+            each
+            for each in decision.changes
+            if (each.dealt_by, each.physician) == ("period", physician)
+        ]
         blocks.append(Heading(heading))
         if not mine:
             told = (
@@ -322,17 +345,29 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
             continue
         line = ""
         if changes and dealt == "period":
-            change = {key: round(100 * v) for key, v in changes[0].items() if isinstance(v, float)}
-            line = words.fill(CHANGED, matters=round(100 * MATTERS), **change)
+            own = changes[0]
+            line = words.fill(
+                CHANGED,
+                change=round(100 * own.change),
+                low=round(100 * own.low),
+                high=round(100 * own.high),
+                shrunken=round(100 * own.shrunken),
+                probability=round(100 * own.probability),
+                matters=round(100 * MATTERS),
+            )
         if len(mine) > MOST_ROWS:
             line = f"The last {MOST_ROWS} of {len(mine)}. {line}".strip()
         group = {row.stratum: row.discordance for row in part.strata}
         rows = [
-            own_row(each["stratum"], _own([each[end] for end in ENDS]), group.get(each["stratum"]))
+            own_row(each.stratum, _own(_ends(each)), group.get(each.stratum))
             for each in mine[-MOST_ROWS:]
         ]
         blocks.append(own_figure(rows, f"own-{dealt}", heading, line))
     return blocks
+
+
+def _ends(row: StratumRow) -> Ends:
+    return row.discordance, row.low, row.high
 
 
 def _own_rule(row: PhysicianRow, decision: Decision, words: Words) -> list[Block]:
