@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -19,6 +18,7 @@ from intravar.documents.workbook import as_xlsx
 from intravar.measurement.cases import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.publication.disclosure import published_of
+from intravar.publication.explain import CaseShown, cases_shown
 from intravar.publication.files import files_of, parquet_bytes, read_published
 from intravar.publication.folders import (
     CASES_FILE,
@@ -34,9 +34,6 @@ from intravar.publication.folders import (
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 from intravar.tables import table_of
-
-if TYPE_CHECKING:
-    from intravar.publication.explain import CaseShown
 
 PAGE = "report.html"
 #: The page of the table alone, with all columns.
@@ -147,8 +144,6 @@ def _pairs_for_page(
     measurement: Measurement, published: Published, names: Mapping[str, str]
 ) -> dict[str, list[CaseShown]]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
-    from intravar.publication.explain import cases_shown
-
     found = {}
     for decision in published.decisions:
         measured = measurement.decisions[decision.decision]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from intravar.documents import blocks
 from intravar.documents.blocks import Block
@@ -27,13 +27,11 @@ from intravar.documents.measurement.group import strata_section
 from intravar.documents.measurement.rule import rule_section
 from intravar.estimators.base import described
 from intravar.measurement.verdict import NOTHING
+from intravar.publication.explain import NO_CASES, NOBODY_ALIKE, CaseShown
 from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Decision, Published
 from intravar.tables import MOST_WIDE, Table, table_of
 from intravar.wording import Words
-
-if TYPE_CHECKING:
-    from intravar.publication.explain import CaseShown
 
 #: Deciders up to whom the table stands among the text on paper; more are an annex.
 MOST_IN_TEXT = 30
@@ -112,9 +110,6 @@ def report(
                 blocks.Annex(f"{called} by itself", own, anchor=f"decision-{at}", short=called)
             )
     if pairs:
-        # Loaded where it is asked for: a page holds no single cases by itself.
-        from intravar.publication.explain import NO_CASES
-
         told = f"This page shows single {words.cases}, because it was asked for."
         note = blocks.Note(told, "Keep it where the data are.", "alarm")
         title = f"Decisions behind the scores (single {words.cases})"
@@ -140,8 +135,6 @@ def table_document(published: Published) -> blocks.Document:
 
 def case_blocks(cases: Sequence[CaseShown], name: str) -> list[Block]:
     """Return a table for each case, beside those alike that were decided otherwise."""
-    from intravar.publication.explain import NOBODY_ALIKE
-
     parts: list[Block] = []
     for number, case in enumerate(cases, 1):
         columns = [(head, 1, itemgetter(at)) for at, head in enumerate(case.heads)]
