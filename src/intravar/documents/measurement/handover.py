@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -35,9 +34,6 @@ from intravar.publication.folders import (
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 from intravar.tables import table_of
-
-if TYPE_CHECKING:
-    pass
 
 PAGE = "report.html"
 #: The page of the table alone, with all columns.

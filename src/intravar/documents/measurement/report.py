@@ -112,9 +112,6 @@ def report(
                 blocks.Annex(f"{called} by itself", own, anchor=f"decision-{at}", short=called)
             )
     if pairs:
-        # Loaded where it is asked for: a page holds no single cases by itself.
-        from intravar.publication.explain import NO_CASES
-
         told = f"This page shows single {words.cases}, because it was asked for."
         note = blocks.Note(told, "Keep it where the data are.", "alarm")
         title = f"Decisions behind the scores (single {words.cases})"
