@@ -201,11 +201,10 @@ def _noted(passes: list[str], name: str, called: Callable[..., Any]) -> Callable
 
 def test_lines_say_who_goes_with_whom() -> None:
     pair = JointPair("a", "b", 0.05, 0.08, -0.2, -0.3, -0.1, None)
-    none = pl.DataFrame({"reason": []}, schema={"reason": pl.String})
 
     def lines(pair: JointPair, words: Words = USUAL) -> list[str]:
         decisions = tuple(JointDecision(name, 0.3, None) for name in "ab")
-        joint = Joint(0.4, 0.3, 0.5, 0.4, 0.5, 0.4, 0.6, 0, 0, decisions, (pair,), none, none, none)
+        joint = Joint(0.4, 0.3, 0.5, 0.4, 0.5, 0.4, 0.6, 0, 0, decisions, (pair,), (), (), ())
         return joint_lines(joint, words)
 
     assert lines(pair)[1] == "expected number of differences: at most about 0.50 [0.40, 0.60]"
