@@ -154,9 +154,8 @@ def one_draw(name: str, number: int, n_pairs: int) -> Drawn:
 
     def estimated(reviewer: Reviewer) -> tuple[Estimate, FloatArray]:
         judged = reviewer.judge(truth.comparable[at], random).astype(np.float64)
-        kinds = [
-            Kind.of(judged[own], np.ones(own.sum())) for own in (different[at], ~different[at])
-        ]
+        ones, own = np.ones(len(at)), different[at]
+        kinds = Kind.of(judged[own], ones[own]), Kind.of(judged[~own], ones[~own])
         return estimate(record, *kinds, len(first)), judged
 
     perfect, judged = estimated(Reviewer())

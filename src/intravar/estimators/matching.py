@@ -130,8 +130,10 @@ class MatchingEstimator(Estimator):
         return Work(scanning(size) + pairing(size))
 
     def _interval(self, level: float) -> Interval:
-        columns = (self.pairs_[name].to_numpy() for name in ("first", "second", "discordant"))
-        return pair_interval(self._panel_of_pair(), *columns, len(self.physicians_), level)
+        names = ("first", "second", "discordant")
+        first, second, discordant = (self.pairs_[name].to_numpy() for name in names)
+        n, code = len(self.physicians_), self._panel_of_pair()
+        return pair_interval(code, first, second, discordant, n, level)
 
     def _profile_columns(self) -> dict[str, Any]:
         return {

@@ -16,7 +16,7 @@ from intravar.errors import InputError
 from intravar.estimators import METHODS
 from intravar.study.benchmark.store import RUN_SCHEMA
 from intravar.study.benchmark.units import CONSTANT, ORACLE, SCORE_SCHEMA
-from intravar.study.simulation.conditions import Condition, all_conditions
+from intravar.study.simulation.conditions import all_conditions, conditions_of
 from intravar.study.tables import CELL_SCHEMA, TITLES
 from intravar.study.tables.grids import Grid, make_grid, method_label
 
@@ -134,15 +134,12 @@ class Study:
         """Say whether a condition was run."""
         return condition in self.conditions
 
-    def known_condition(self, name: str) -> Condition | None:
-        """Return the condition of a name; None for one of the user's own."""
-        return all_conditions().get(name)
-
     @cached_property
     def main_conditions(self) -> list[str]:
         """Conditions of the cross-experiment table: SCORE2 and the window rules."""
-        known = {name: self.known_condition(name) for name in self.conditions}
-        return [n for n, each in known.items() if each and each.family in ("score2", "window")]
+        known = conditions_of("paper")
+        main = [name for name, each in known.items() if each.family in ("score2", "window")]
+        return [name for name in self.conditions if name in main]
 
     @cached_property
     def first_draw(self) -> pl.DataFrame:

@@ -225,20 +225,19 @@ def _write_study(store: Store, described: dict[str, Any]) -> Study:
     scores, runs, details = store.gather(parts)
     tables = build_tables(scores, runs)
     study = Study(store.folder, scores, runs, tables, described, details)
-    for name, frame in {"scores": scores, "runs": runs}.items():
+    frames = {"scores": scores, "runs": runs}
+    frames |= {f"tables/{name}": table for name, table in tables.items()}
+    for name, frame in frames.items():
         with store.ledger.writing(f"{name}.parquet") as beside:
             frame.write_parquet(beside)
-    for name, table in study.tables.items():
-        with store.ledger.writing(f"tables/{name}.csv") as beside:
-            table.write_csv(beside)
-        with store.ledger.writing(f"tables/{name}.parquet") as beside:
-            table.write_parquet(beside)
-        with store.ledger.writing(f"tables/{name}.md") as beside:
-            beside.write_text(markdown(table), "utf-8")
+    texts = {f"tables/{name}.csv": table.write_csv() for name, table in tables.items()}
+    texts |= {f"tables/{name}.md": markdown(table) for name, table in tables.items()}
     told = {"details": details, "manifest": described, "summary": study.summary()}
     for name, content in told.items():
-        with store.ledger.writing(f"{name}.json") as beside:
-            beside.write_text(json.dumps(content, indent=1, default=str), "utf-8")
+        texts[f"{name}.json"] = json.dumps(content, indent=1, default=str)
+    for name, text in texts.items():
+        with store.ledger.writing(name) as beside:
+            beside.write_bytes(text.encode())
     return study
 
 

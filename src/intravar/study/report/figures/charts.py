@@ -14,6 +14,7 @@ from intravar.documents.charts import Drawing, Plot, panels
 from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import marks
 from intravar.study.results import Study
+from intravar.study.simulation.conditions import conditions_of
 from intravar.study.tables.grids import number_text
 
 Rows = list[dict[str, Any]]
@@ -166,9 +167,9 @@ def _grid_rows(results: Study) -> Rows:
     """Return the defined cells of the grid with their sizes, methods that estimate a rate only."""
     rows = []
     for row in marks.defined(results.tables["grid"], "value"):
-        condition = results.known_condition(row["condition"])
-        if condition is not None and row["method"] in results.rate_methods:
-            scenario, label = condition.scenario, results.label(row["method"])
+        if row["method"] in results.rate_methods:
+            scenario = conditions_of("grid")[row["condition"]].scenario
+            label = results.label(row["method"])
             sizes = {"patients": scenario.n_patients, "physicians": scenario.n_physicians}
             rows.append(row | sizes | {"label": label})
     return rows
