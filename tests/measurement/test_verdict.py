@@ -197,11 +197,11 @@ def test_doubt_is_what_halves_show_beyond_their_errors():
     for shift in (common, -common):
         score = 0.25 + shift + random.normal(0, np.hypot(error, own), n)
         halves.append(Half(score, Interval(score, score, np.full(n, error))))
-    found = doubts(*halves)
+    found = doubts([halves])
     assert found[0] == pytest.approx(own / np.sqrt(2), rel=0.05)
     assert found[1] == pytest.approx(common, rel=0.05)
     quiet = [replace(half, score=half.score * 0 + 0.2) for half in halves]
-    assert doubts(*quiet) == (0.0, 0.0)
+    assert doubts([quiet]) == (0.0, 0.0)
 
 
 def test_doubt_widens_and_a_fall_reaches_down():

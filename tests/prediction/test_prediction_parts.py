@@ -31,7 +31,7 @@ def test_log_posterior_equals_the_literal_twin(seed):
     theta, mean = random.normal(0, 2, 5), random.normal(0, 1, 5)
     root = random.standard_normal((5, 5))
     precision = root @ root.T
-    found = _objective(Z, y, np.arange(20), theta, mean, precision)
+    found = _objective(Z, y, np.arange(20), theta, mean, precision, np.empty(20))
     twin = log_posterior(Z.tolist(), y.tolist(), theta, mean, precision.tolist())
     assert found == pytest.approx(twin, rel=1e-9)
 

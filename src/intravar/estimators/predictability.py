@@ -11,12 +11,12 @@ import polars as pl
 from intravar.errors import InputError
 from intravar.estimators.base import CommonEstimator, Size, Work
 from intravar.estimators.evidence import Predictions, with_n_apart
-from intravar.inference.intervals import LEVEL, Half, Interval, TwoHalves
+from intravar.inference.intervals import Interval, TwoHalves
 from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed
 from intravar.prediction.bound import cell_bound
 from intravar.prediction.common import Predicted, PredictionCommon, learn_predictions
-from intravar.prediction.held_out import HalfBound, deal_bound, half_bounds, losses_without
+from intravar.prediction.held_out import deal_bound, half_bounds, losses_without
 from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
 from intravar.prediction.tasks import MOST_COMMON
 from intravar.prediction.trees import MOST as MOST_TREES
@@ -140,18 +140,9 @@ class Predictability(CommonEstimator):
             return None
         # Where there is one deal, its whole is what was measured.
         measured = deal == 0 and n_deals(observed.n_patients) == 1
-        whole = self.score_ if measured else self._placed(deal_bound(*how)).score
-        return TwoHalves(*(self._placed(each) for each in halves), whole)
-
-    def _placed(self, bound: HalfBound) -> Half:
-        """Return bounds of some patients in the places of all physicians."""
-        return Half.placed(
-            np.where(bound.n_patients >= 2, bound.bound.score, np.nan),
-            bound.bound.interval(LEVEL),
-            bound.physician,
-            len(self.physicians_),
-            is_bound=True,
-        )
+        whole = self.score_ if measured else deal_bound(*how).score
+        first, second = halves
+        return TwoHalves(first, second, whole)
 
     def evidence(self, observed: Observed) -> Predictions:
         """See :class:`intravar.estimators.base.Estimator`."""

@@ -253,21 +253,23 @@ def _histograms(bins, node, gradient, curvature, width, parent, sums, size):  # 
     n, p = bins.shape
     for k in range(width):
         size[k] = 0
-        for c in range(p):
-            for b in range(sums.shape[2]):
-                sums[k, c, b, 0] = 0.0
-                sums[k, c, b, 1] = 0.0
     for i in range(n):
         size[node[i]] += 1
     for k in range(0, width - 1, 2):
         size[k if size[k] > size[k + 1] else k + 1] = -1
+    for k in range(width):
+        if size[k] >= 0:
+            for c in range(p):
+                for b in range(sums.shape[2]):
+                    sums[k, c, b, 0] = 0.0
+                    sums[k, c, b, 1] = 0.0
     for i in range(n):
-        k = node[i]
+        k, g, h = node[i], gradient[i], curvature[i]
         if size[k] >= 0:
             for c in range(p):
                 b = bins[i, c]
-                sums[k, c, b, 0] += gradient[i]
-                sums[k, c, b, 1] += curvature[i]
+                sums[k, c, b, 0] += g
+                sums[k, c, b, 1] += h
     for k in range(width):
         if size[k] < 0:
             for c in range(p):
@@ -286,6 +288,8 @@ def _best_split(sums, k, ridge, least):  # type: ignore[no-untyped-def]
         total_h += sums[k, 0, b, 1]
     parent = total_g * total_g / (total_h + ridge)
     best, column, cut, missing_left = 1e-9, -1, 0, 0
+    if total_h < 2 * least:
+        return column, cut, missing_left
     for c in range(sums.shape[1]):
         for side in range(2):
             if side == 1 and sums[k, c, missing, 1] < EMPTY:

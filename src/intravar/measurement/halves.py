@@ -8,6 +8,7 @@ learned, the rule or the predictions, and belongs into the interval of everybody
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -166,8 +167,7 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
     there = np.flatnonzero(np.isfinite(shifts).any(axis=0))
     shift, whole = np.nanmean(shifts[:, there], axis=0), whole[there]
     pull = _pull(shift, whole)
-    variances = np.mean([_doubted(each.first, each.second) for each in splits], axis=0)
-    own, common = (float(np.sqrt(max(each, 0.0)) / 2) for each in variances)
+    own, common = doubts([(each.first, each.second) for each in splits])
     agreement = 2 * rank / (1 + rank) if rank > 0 else rank
     fall = float(falls(whole, pull).mean())
     found = Halves(agreement, 1.0, float(shift.mean()), pull, fall, own, common, len(there))
@@ -233,8 +233,8 @@ def _overlap(first: Half, second: Half, found: Halves) -> float:
     return float(1 - apart.mean())
 
 
-def doubts(first: Half, second: Half) -> tuple[float, float]:
-    """Return the own and the common doubt of the whole.
+def doubts(deals: Sequence[Sequence[Half]]) -> tuple[float, float]:
+    """Return the own and the common doubt of the whole, by deals into two halves.
 
     Two halves are independent but for what physicians are: the variance of their difference is
     twice that of a half. What exceeds the errors of the scores is doubt about what was learned. It
@@ -245,12 +245,13 @@ def doubts(first: Half, second: Half) -> tuple[float, float]:
     --------
     >>> error = np.full(4, 0.01)
     >>> halves = [Half(at, Interval(at, at, error)) for at in (np.full(4, 0.1), np.full(4, 0.3))]
-    >>> own, common = doubts(*halves)
+    >>> own, common = doubts([halves])
     >>> own, round(common, 2)
     (0.0, 0.1)
     """
-    own, common = _doubted(first, second)
-    return float(np.sqrt(own) / 2), float(np.sqrt(max(common, 0.0)) / 2)
+    variances = np.mean([_doubted(*halves) for halves in deals], axis=0)
+    own, common = (float(np.sqrt(max(each, 0.0)) / 2) for each in variances)
+    return own, common
 
 
 def _doubted(first: Half, second: Half) -> tuple[float, float]:

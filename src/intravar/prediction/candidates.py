@@ -89,7 +89,7 @@ class Candidates:
         for name, camps in self.camps.items():
             logits[name] = clipped_logit(camps.predict(Z, y, code, rows, wanted, rules))
         panel = np.bincount(code[rows], minlength=J)
-        return Level(logits, personal_axes(Z, code, wanted, rules, 1, panel))
+        return Level(logits, personal_axes(Z, code, wanted, rules, panel))
 
 
 def learn_candidates(

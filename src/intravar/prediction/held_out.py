@@ -22,9 +22,10 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.inference.intervals import LEVEL, Half
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.observed import Observed
-from intravar.prediction.bound import Bound, bound_of_losses, losses_of
+from intravar.prediction.bound import bound_of_losses, losses_of
 from intravar.prediction.candidates import BLIND, Candidates, learn_candidates
 from intravar.prediction.own_rules import learn_own_rules
 from intravar.prediction.stacking import Level, Stack, fit_stack
@@ -240,15 +241,6 @@ def _held_out(observed: Observed, n_folds: int, seed: int, n_threads: int) -> He
     return HeldOut(view, task, folds, scores, expit(scores.score), expit(scores.pooled))
 
 
-@dataclass(frozen=True, eq=False)
-class HalfBound:
-    """The bound of some physicians, by their positions, learned from some of their patients."""
-
-    bound: Bound
-    physician: IntArray
-    n_patients: IntArray
-
-
 def half_predictions(
     observed: Observed, n_folds: int, seed: int, n_threads: int = 1
 ) -> list[tuple[FloatArray, FloatArray]]:
@@ -270,42 +262,46 @@ def _half_predictions(found: HeldOut, n_threads: int) -> list[tuple[FloatArray, 
     return [(expit(own), expit(pooled)) for own, pooled in scores]
 
 
-def deal_bound(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> HalfBound:
+def deal_bound(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> Half:
     """Return the bounds of all patients by one deal into folds, where a rule is learned."""
     found = held_out(observed, n_folds, seed, n_threads)
     with threadpool_limits(limits=1, user_api="blas"):
         rows = np.arange(len(found.task.y))
-        return _bound(found.task, rows, found.personal, found.pooled, seed)
+        return _bound(found.task, rows, found.personal, found.pooled)
 
 
-def half_bounds(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> list[HalfBound]:
+def half_bounds(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> list[Half]:
     """Return the bounds of either half of the patients, by one deal into folds.
 
     Nothing where no rule is learned, or where a half holds decisions of one kind alone.
     """
-    found = held_out(observed, n_folds, seed, n_threads)
-    task, y = found.task, found.task.y
+    task = held_out(observed, n_folds, seed, n_threads).task
     parts = (task.part, ~task.part)
     predictions = half_predictions(observed, n_folds, seed, n_threads)
-    if not predictions or any(len(np.unique(y[part])) < 2 for part in parts):
+    if not predictions or any(len(np.unique(task.y[part])) < 2 for part in parts):
         return []
     with threadpool_limits(limits=1, user_api="blas"):
         return in_threads(
             [
-                partial(_bound, task, np.flatnonzero(part), own, pooled, seed)
+                partial(_bound, task, np.flatnonzero(part), own, pooled)
                 for part, (own, pooled) in zip(parts, predictions, strict=True)
             ],
             n_threads,
         )
 
 
-def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray, seed: int) -> HalfBound:
-    """Return the bounds of the physicians of some patients."""
+def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> Half:
+    """Return the bounds of physicians by some of their patients, NaN with fewer than two."""
     some = task.take(rows)
-    _, left = learn_own_rules(some, own[rows], pooled[rows], seed)
-    losses = losses_of(own[rows], some.y)
-    bound = bound_of_losses(losses, some.code, len(some.panels), left)
-    return HalfBound(bound, some.panels.physicians, some.panels.sizes)
+    _, left = learn_own_rules(some, own[rows], pooled[rows], task.seed)
+    bound = bound_of_losses(losses_of(own[rows], some.y), some.code, len(some.panels), left)
+    return Half.placed(
+        np.where(some.panels.sizes >= 2, bound.score, np.nan),
+        bound.interval(LEVEL),
+        some.panels.physicians,
+        len(task.panels),
+        is_bound=True,
+    )
 
 
 #: Trees that only tell one loss from another grow at this pace.

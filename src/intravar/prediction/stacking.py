@@ -69,19 +69,19 @@ def clipped_logit(probability: FloatArray) -> FloatArray:
 
 
 def personal_axes(
-    Z: FloatArray, code: IntArray, rows: IntArray, rules: PersonalRules, first: int, panel: IntArray
+    Z: FloatArray, code: IntArray, rows: IntArray, rules: PersonalRules, panel: IntArray
 ) -> FloatArray:
     """Return the patients of `rows` along their physicians' axes, and what is known of these.
 
     The rules, learned from `panel` patients of every physician, have not seen the decisions of
-    these patients. Weights are compared from column `first` of Z on.
+    these patients. Weights of all columns of Z but the first, a constant, are compared.
     """
-    weights = rules.theta[:, first:-2]
+    weights = rules.theta[:, 1:-2]
     n_axes = min(MOST_AXES, weights.shape[1])
     order = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :n_axes]
     largest = np.take_along_axis(weights, order, axis=1)
     who = code[rows]
-    along = np.take_along_axis(Z[rows, first:], order[who], axis=1) * np.sign(largest[who])
+    along = np.take_along_axis(Z[rows, 1:], order[who], axis=1) * np.sign(largest[who])
     size = np.abs(largest) / np.maximum(np.abs(largest[:, :1]), 1e-9)
     return np.column_stack(
         [

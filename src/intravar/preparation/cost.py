@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,7 @@ def pace() -> float:
 def loading() -> float:
     """Return by how many seconds libraries are loaded more slowly here than usual."""
     # Where PYTHONDONTWRITEBYTECODE is set, every command compiles them anew.
-    return 0.0 if np.__cached__ and Path(np.__cached__).exists() else UNKEPT
+    return 0.0 if Path(cache_from_source(np.__file__)).exists() else UNKEPT
 
 
 @dataclass(frozen=True)
