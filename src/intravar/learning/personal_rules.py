@@ -279,7 +279,8 @@ def prior_ellipse(mean: FloatArray, covariance: FloatArray, n: int) -> Ellipse:
     """Return how to move by the prior, one for all or one for each of `n` chains."""
     middle = np.broadcast_to(mean, (n, mean.shape[-1])).copy()
     nothing = np.zeros((*middle.shape, middle.shape[1]))
-    return np.linalg.cholesky(covariance), middle, nothing[..., 0].copy(), nothing
+    root = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+    return root, middle, nothing[..., 0].copy(), nothing
 
 
 def near_ellipse(
@@ -291,7 +292,8 @@ def near_ellipse(
     """
     precision, near = np.linalg.inv(covariance), WIDER * spread
     pull = (precision @ (mode - mean)[:, :, None])[:, :, 0]
-    return np.linalg.cholesky(near), mode, pull, np.linalg.inv(near) - precision
+    root = np.asarray(np.linalg.cholesky(near), dtype=np.float64)
+    return root, mode, np.asarray(pull), np.asarray(np.linalg.inv(near) - precision)
 
 
 def move_along(
@@ -302,10 +304,10 @@ def move_along(
     random: np.random.Generator,
 ) -> None:
     """Move the parameters of every physician so often, in place; see :func:`draw_panels`."""
-    root, *gaussian = ellipse
+    (Z, y, order, begin), (root, middle, pull, bend) = table, ellipse
     steps = random.standard_normal((len(theta), moves, theta.shape[1])) @ np.swapaxes(root, -1, -2)
     chances = random.random((len(theta), moves, CHANCES))
-    draw_panels(*table, theta, *gaussian, steps, chances)
+    draw_panels(Z, y, order, begin, theta, middle, pull, bend, steps, chances)
 
 
 def _stretch(
