@@ -261,6 +261,8 @@ def hyper_rounds(
             ellipses.append(near_ellipse(hyper.mean, hyper.covariance, mode, spread))
         for ellipse, moves in zip(ellipses, (how.moves, how.near), strict=False):
             move_along(ellipse, moves, theta, (Z, y, order, begin), random)
+        if how.near:
+            put_upright(theta)
         theta[:, :-2] *= _stretch(Z, y, order, begin, theta, how.largest)
         mean = theta.mean(axis=0)
         covariance = held_back_covariance(theta - mean, np.zeros((m, m)), how.sd)
@@ -273,6 +275,13 @@ def hyper_rounds(
         if number >= how.rounds // 2:
             kept.append(hyper)
     return kept
+
+
+def put_upright(theta: FloatArray) -> None:
+    """Let the high rate be the higher one, in place; the same rule with both turned round."""
+    turned = theta[:, -2] > theta[:, -1]
+    theta[turned, :-2] *= -1
+    theta[turned, -2:] = theta[turned, -2:][:, ::-1]
 
 
 def prior_ellipse(mean: FloatArray, covariance: FloatArray, n: int) -> Ellipse:
