@@ -261,6 +261,8 @@ def hyper_rounds(
             ellipses.append(near_ellipse(hyper.mean, hyper.covariance, mode, spread))
         for ellipse, moves in zip(ellipses, (how.moves, how.near), strict=False):
             move_along(ellipse, moves, theta, (Z, y, order, begin), random)
+        if how.near:
+            put_upright(theta)
         theta[:, :-2] *= _stretch(Z, y, order, begin, theta, how.largest)
         mean = theta.mean(axis=0)
         covariance = held_back_covariance(theta - mean, np.zeros((m, m)), how.sd)
@@ -275,11 +277,19 @@ def hyper_rounds(
     return kept
 
 
+def put_upright(theta: FloatArray) -> None:
+    """Let the high rate be the higher one, in place; the same rule with both turned round."""
+    turned = theta[:, -2] > theta[:, -1]
+    theta[turned, :-2] *= -1
+    theta[turned, -2:] = theta[turned, -2:][:, ::-1]
+
+
 def prior_ellipse(mean: FloatArray, covariance: FloatArray, n: int) -> Ellipse:
     """Return how to move by the prior, one for all or one for each of `n` chains."""
     middle = np.broadcast_to(mean, (n, mean.shape[-1])).copy()
     nothing = np.zeros((*middle.shape, middle.shape[1]))
-    return np.linalg.cholesky(covariance), middle, nothing[..., 0].copy(), nothing
+    root = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+    return root, middle, nothing[..., 0].copy(), nothing
 
 
 def near_ellipse(
@@ -291,7 +301,8 @@ def near_ellipse(
     """
     precision, near = np.linalg.inv(covariance), WIDER * spread
     pull = (precision @ (mode - mean)[:, :, None])[:, :, 0]
-    return np.linalg.cholesky(near), mode, pull, np.linalg.inv(near) - precision
+    root = np.asarray(np.linalg.cholesky(near), dtype=np.float64)
+    return root, mode, np.asarray(pull), np.asarray(np.linalg.inv(near) - precision)
 
 
 def move_along(
@@ -302,10 +313,10 @@ def move_along(
     random: np.random.Generator,
 ) -> None:
     """Move the parameters of every physician so often, in place; see :func:`draw_panels`."""
-    root, *gaussian = ellipse
+    (Z, y, order, begin), (root, middle, pull, bend) = table, ellipse
     steps = random.standard_normal((len(theta), moves, theta.shape[1])) @ np.swapaxes(root, -1, -2)
     chances = random.random((len(theta), moves, CHANCES))
-    draw_panels(*table, theta, *gaussian, steps, chances)
+    draw_panels(Z, y, order, begin, theta, middle, pull, bend, steps, chances)
 
 
 def _stretch(

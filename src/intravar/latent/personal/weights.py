@@ -30,6 +30,7 @@ from intravar.learning.personal_rules import (
     move_along,
     near_ellipse,
     prior_ellipse,
+    put_upright,
 )
 from intravar.panels import Panels
 from intravar.processes import interrupts_wait
@@ -200,12 +201,12 @@ def read_panel(
     share = (eligible & known).sum(axis=1) / max(own.size, 1)
     # A draw that the own decision made likely weighs the less.
     weight = np.where(known, 1 / likely, 1.0)
-    weight /= weight.sum(axis=0)
+    all_draws = weight.sum(axis=0)
     return PanelDraws(
         np.column_stack([laws, share]),
         int(np.argmax(chance)),
-        (weight * g).sum(axis=0),
-        (weight * q).sum(axis=0),
+        (weight * g).sum(axis=0) / all_draws,
+        (weight * q).sum(axis=0) / all_draws,
         q[np.arange(tested) * len(q) // max(tested, 1)],
     )
 
@@ -240,6 +241,7 @@ def draw_chains(
     for _ in range(WARM + KEPT):
         move_along(by_prior, SAMPLING.moves, theta, table, random)
         move_along(near, SAMPLING.near, theta, table, random)
+        put_upright(theta)
         kept.append(theta.copy())
     return np.concatenate(kept[WARM:])
 
