@@ -248,7 +248,8 @@ def _date_form(texts: pl.Series) -> Form | None:
     texts = texts.unique()
     told = _asked(texts, **_OF_DATES)
     if told["clock"]:
-        return Form("date", ("year first",))
+        known = _asked(texts, known=_clock(_TEXT).is_not_null().all())["known"]
+        return Form("date", ("year first",)) if known else None
     if not (told["year_first"] or told["year_last"]):
         fitting = [form for form, fits in _asked(texts, **_OF_NAMES).items() if fits]
         return Form("date", ("year first",), pattern=fitting[0]) if fitting else None
@@ -263,7 +264,8 @@ def _date_form(texts: pl.Series) -> Form | None:
     proves = frozenset(valid) - {"year first"} if len(valid) == 1 else NOTHING
     if told["dots"]:
         valid = valid[:1]  # only those who begin with the day separate the parts by dots
-    wide = bool(told["short"] and told["wide"]) and not told["year_first"]
+    wide = pattern == _YEAR_LAST and told["short"]
+    wide = wide and _asked(texts, wide=_YEAR.max() - _YEAR.min() > WIDEST_SPAN)["wide"]
     return Form("date", tuple(valid), proves, pattern, two_centuries=wide)
 
 
@@ -288,9 +290,8 @@ _YEAR = _in_full(_TEXT.str.extract(_YEAR_LAST, 3))
 _OF_DATES = {
     "year_first": _all(YEAR_FIRST),
     "year_last": _all(_YEAR_LAST),
-    "clock": _all(_CLOCK) & _clock(_TEXT).is_not_null().all(),
+    "clock": _all(_CLOCK),
     "short": _TEXT.str.contains(_SHORT_YEAR).any(),
-    "wide": _YEAR.max() - _YEAR.min() > WIDEST_SPAN,
     "dots": _all(r"^[0-9]+\.[0-9]+\."),
 }
 _OF_NAMES = {form: _TEXT.str.to_date(form, strict=False).is_not_null().all() for form in _NAMED}
