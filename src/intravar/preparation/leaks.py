@@ -170,7 +170,8 @@ def columns_that_say_the_same(columns: Sequence[Column]) -> list[tuple[str, ...]
                 counts = {pairs.n_unique(), pairs["one"].n_unique(), pairs["other"].n_unique()}
                 links[one, other] = len(counts) == 1 and counts.pop() > 2
     n_sets, of = connected_components(csr_array(links), directed=False)
-    sets = [tuple(columns[at].name for at in np.flatnonzero(of == each)) for each in range(n_sets)]
+    names = np.array(table.columns, dtype=object)
+    sets = [tuple(names[of == each]) for each in range(n_sets)]
     return [each for each in sets if len(each) > 1]
 
 

@@ -154,7 +154,7 @@ def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
     kinds = (pl.String, pl.Categorical, pl.Enum)
     stored = lazy.collect_schema().items()
     names = [name for name, dtype in stored if dtype in kinds and name not in as_text]
-    first = _texts(plain_columns(lazy.select(names).head(BEGINNING).collect(engine="streaming")))
+    first = texts_of(plain_columns(lazy.select(names).head(BEGINNING).collect(engine="streaming")))
     forms = text_forms(first)
     asked: dict[str, pl.Expr] = {}
     again = [name for name in names if first[name].null_count() == first.height]
@@ -174,7 +174,7 @@ def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
         again += [name for name, holds in answers.items() if not holds]
     for name in again:
         values = lazy.select(pl.col(name).unique()).collect(engine="streaming")
-        forms |= text_forms(_texts(plain_columns(values)))
+        forms |= text_forms(texts_of(plain_columns(values)))
     return Forms.of(forms)
 
 
@@ -201,7 +201,8 @@ def plain_table(
     ({'doctor': '007', 'weight': 70.5}, ['decimal commas in weight'])
     """
     plain = plain_columns(with_clean_names(table, name), as_text)
-    return typed_table(plain, as_text, forms or forms_of(plain, as_text))
+    texts = texts_of(plain, as_text)
+    return typed_table(plain, texts, forms or Forms.of(text_forms(texts)))
 
 
 def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFrame:
@@ -228,16 +229,10 @@ def plain_column(column: pl.Series, keep: bool) -> pl.Series:
     return plain_columns(column.to_frame(), [column.name] if keep else ()).to_series()
 
 
-def forms_of(plain: pl.DataFrame, as_text: Collection[str] = ()) -> Forms:
-    """Return how the texts of a table with plain columns are written."""
-    return Forms.of(text_forms(_texts(plain, as_text)))
-
-
 def typed_table(
-    plain: pl.DataFrame, as_text: Collection[str], forms: Forms
+    plain: pl.DataFrame, texts: pl.DataFrame, forms: Forms
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return plain columns with texts by what they hold, and notes; see :func:`plain_table`."""
-    texts = _texts(plain, as_text)
     unseen = [name for name in texts.columns if name not in forms.columns]
     written = {**forms.columns, **text_forms(texts.select(unseen))}
     typed = [
@@ -252,7 +247,7 @@ def typed_table(
     return plain.with_columns(each.values for each in typed), notes
 
 
-def _texts(plain: pl.DataFrame, as_text: Collection[str] = ()) -> pl.DataFrame:
+def texts_of(plain: pl.DataFrame, as_text: Collection[str] = ()) -> pl.DataFrame:
     """Return the columns of texts, without the words for a missing value."""
     return plain.select(
         _meant(place)

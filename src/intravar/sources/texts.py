@@ -105,15 +105,17 @@ class Form:
 
     `ways` are those in which all of them can be read; `proves` is what the column tells about the
     others of its table. All numbers match the pattern `PLAIN` if programs may have written them;
-    dates match the pattern, which may be a format with names of months, or "" for a time of day.
-    Beside decimal points numbers that all have a point are `fixed` decimals. With two-digit years
-    that may lie on either side of a century nothing is read.
+    their `marks` are points, commas, spaces and per cent signs. Dates match the pattern, which may
+    be a format with names of months, or "" for a time of day. Beside decimal points numbers that
+    all have a point are `fixed` decimals. With two-digit years that may lie on either side of a
+    century nothing is read.
     """
 
     kind: Literal["words", "true or false", "number", "date"] = "words"
     ways: tuple[Way, ...] = ()
     proves: frozenset[str] = NOTHING
     pattern: str = ""
+    marks: frozenset[str] = NOTHING
     fixed: bool = False
     two_centuries: bool = False
 
@@ -140,8 +142,7 @@ class Form:
         way = self.way(habits)
         if way is None or self.two_centuries:
             return Typed(column, doubt=self._doubt(column))
-        read = _numbers if self.kind == "number" else _dates
-        return read(column, self.pattern, way)
+        return (_numbers if self.kind == "number" else _dates)(column, self, way)
 
     def _doubt(self, column: pl.Series) -> str:
         """Say what a text of the column may be."""
@@ -220,30 +221,35 @@ def _true_false_form(texts: pl.Series) -> Form | None:
 def _number_form(texts: pl.Series) -> Form | None:
     simple = _asked(texts, **_AT_FIRST)
     if simple["plain"] and not (simple["pointed"] and simple["comma"]):
-        proves = frozenset({POINTS}) if simple["pointed"] else NOTHING
-        return Form("number", (".",), proves, PLAIN)
+        if simple["pointed"]:
+            return Form("number", (".",), frozenset({POINTS}), PLAIN, frozenset("."))
+        return Form("number", (".",), pattern=PLAIN)
     told = _asked(texts.unique(), **_OF_NUMBERS)
     commas, points = told["commas"], told["points"]
     fits = {".": told["point" if commas else "finite"], ",": told["comma"]}
     if not any(fits.values()) or (told["some"] and not told["percent"]):
         return None  # 5 and 5 % in one column: nobody knows what the 5 is
+    found = {",": commas, ".": points, " ": told["spaced"], "%": told["percent"]}
+    marks = frozenset(mark for mark, there in found.items() if there)
     pattern = PLAIN if simple["plain"] else ""
     if fits["."] and not commas and not points:
-        return Form("number", (".",), pattern=pattern)
+        return Form("number", (".",), NOTHING, pattern, marks)
     if all(fits.values()) and not told["ungrouped"]:
         # Points among numbers without commas may separate thousands: where people write 5,6 they
         # write 1.234 for 1234. Beside 950 they may be anything.
-        return Form("number", (".", ","), fixed=not commas and told["everywhere"])
+        fixed = not commas and told["everywhere"]
+        return Form("number", (".", ","), marks=marks, fixed=fixed)
     if fits["."] and not (fits[","] and commas):
-        return Form("number", (".",), frozenset({"." if commas else POINTS}), pattern)
-    return Form("number", (",",), frozenset({","}))
+        return Form("number", (".",), frozenset({"." if commas else POINTS}), pattern, marks)
+    return Form("number", (",",), frozenset({","}), "", marks)
 
 
 def _date_form(texts: pl.Series) -> Form | None:
     texts = texts.unique()
     told = _asked(texts, **_OF_DATES)
     if told["clock"]:
-        return Form("date", ("year first",))
+        known = _asked(texts, known=_clock(_TEXT).is_not_null().all())["known"]
+        return Form("date", ("year first",)) if known else None
     if not (told["year_first"] or told["year_last"]):
         fitting = [form for form, fits in _asked(texts, **_OF_NAMES).items() if fits]
         return Form("date", ("year first",), pattern=fitting[0]) if fitting else None
@@ -258,7 +264,8 @@ def _date_form(texts: pl.Series) -> Form | None:
     proves = frozenset(valid) - {"year first"} if len(valid) == 1 else NOTHING
     if told["dots"]:
         valid = valid[:1]  # only those who begin with the day separate the parts by dots
-    wide = bool(told["short"] and told["wide"]) and not told["year_first"]
+    wide = pattern == _YEAR_LAST and told["short"]
+    wide = wide and _asked(texts, wide=_YEAR.max() - _YEAR.min() > WIDEST_SPAN)["wide"]
     return Form("date", tuple(valid), proves, pattern, two_centuries=wide)
 
 
@@ -269,6 +276,7 @@ _AT_FIRST = {
 }
 _OF_NUMBERS = {
     "percent": _TEXT.str.ends_with("%").all(),
+    "spaced": _TEXT.str.contains(_GROUPED).any(),
     "some": _TEXT.str.ends_with("%").any(),
     "finite": _BARE.str.contains(rf"{PLAIN}|{_INFINITE}").all(),
     "point": _BARE.str.contains(_WITH_POINT).all(),
@@ -282,9 +290,8 @@ _YEAR = _in_full(_TEXT.str.extract(_YEAR_LAST, 3))
 _OF_DATES = {
     "year_first": _all(YEAR_FIRST),
     "year_last": _all(_YEAR_LAST),
-    "clock": _all(_CLOCK) & _clock(_TEXT).is_not_null().all(),
+    "clock": _all(_CLOCK),
     "short": _TEXT.str.contains(_SHORT_YEAR).any(),
-    "wide": _YEAR.max() - _YEAR.min() > WIDEST_SPAN,
     "dots": _all(r"^[0-9]+\.[0-9]+\."),
 }
 _OF_NAMES = {form: _TEXT.str.to_date(form, strict=False).is_not_null().all() for form in _NAMED}
@@ -296,43 +303,33 @@ _KINDS: tuple[tuple[str, Callable[[pl.Series], Form | None]], ...] = (
 )
 
 
-def _numbers(column: pl.Series, pattern: str, sign: Way) -> Typed:
+def _numbers(column: pl.Series, form: Form, sign: Way) -> Typed:
     """Return texts as whole numbers where all are, else as floats."""
+    other = "." if sign == "," else ","
     bare = _TEXT
-    said: dict[str, Any] = {}
-    if pattern != PLAIN:
-        other = "." if sign == "," else ","
+    if form.pattern != PLAIN:
         bare = _BARE.str.replace_all(other, "", literal=True).str.replace(",", ".", literal=True)
-        grouped = _TEXT.str.contains(other, literal=True) | _TEXT.str.contains(_GROUPED)
-        said = {
-            "decimal commas": _TEXT.str.contains(",", literal=True).any() & (sign == ","),
-            "thousands separators": grouped.any(),
-            "per cent signs": _TEXT.str.ends_with("%").any(),
-        }
-        said = _asked(column, **said)
-    bare = bare.str.strip_prefix("+")
-    whole, number = (
-        _frame(column)
-        .select(
-            bare.cast(pl.Int64, strict=False).alias("whole"),
-            bare.cast(pl.Float64).alias(column.name),
-        )
-        .get_columns()
-    )
-    if whole.null_count() == column.null_count():
-        values = whole.alias(column.name)
-    else:
-        values = settled(number.to_frame()).to_series()
-    return Typed(values, " and ".join(words for words, holds in said.items() if holds))
+    said = {
+        "decimal commas": sign == "," and "," in form.marks,
+        "thousands separators": bool(form.marks & {other, " "}),
+        "per cent signs": "%" in form.marks,
+    }
+    how = " and ".join(words for words, holds in said.items() if holds)
+    texts = _frame(column).select(bare.str.strip_prefix("+").alias(column.name))
+    if sign not in form.marks:
+        whole = texts.to_series().cast(pl.Int64, strict=False)
+        if whole.null_count() == column.null_count():
+            return Typed(whole, how)
+    return Typed(settled(texts.cast(pl.Float64)).to_series(), how)
 
 
-def _dates(column: pl.Series, pattern: str, order: Way) -> Typed:
+def _dates(column: pl.Series, form: Form, order: Way) -> Typed:
     """Return texts as dates, with times where they are given."""
-    if not pattern:
+    if not form.pattern:
         return Typed(_frame(column).select(_clock(_TEXT).alias(column.name)).to_series())
-    if pattern in _NAMED:
-        return Typed(column.str.to_date(pattern, strict=False))
-    moments = settled(_moments(column, pattern, (order,))).to_series().alias(column.name)
+    if form.pattern in _NAMED:
+        return Typed(column.str.to_date(form.pattern, strict=False))
+    moments = settled(_moments(column, form.pattern, (order,))).to_series().alias(column.name)
     how = {"day first": "day/month/year", "month first": "month/day/year"}.get(order)
     return Typed(moments, f"dates as {how}" if how else "")
 
@@ -385,9 +382,9 @@ def _cases(place: int, dtype: pl.DataType) -> list[tuple[pl.Expr, pl.Expr]]:
         unusual = cell.str.contains(UNUSUAL).any()
         return [((cell == "").any(), empty_as_null(cell)), (unusual, cleaned(cell))]
     if dtype.is_float():
-        known = cell.fill_nan(None)
-        fits = ((known.round() == known) & (known.abs() < EXACT)).all() & (known.count() > 0)
-        return [(cell.is_nan().any(), known), (fits, known.cast(pl.Int64))]
+        known, fits = cell.fill_nan(None), (cell.round() == cell) & (cell.abs() < EXACT)
+        whole = (fits | cell.is_nan()).all() & cell.is_not_nan().any()
+        return [(cell.is_nan().any(), known), (whole, known.cast(pl.Int64))]
     if isinstance(dtype, pl.Datetime):
         day = cell.dt.date()
         return [
