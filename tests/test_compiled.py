@@ -62,13 +62,21 @@ def latent_rule() -> intravar.LatentRule:
     return intravar.LatentRule(n_folds=3, starts=(0.0,), learners=learners)
 
 
+#: Loops that the Latent Rule goes through; others of these modules serve Predictability.
+OF_LATENT_RULE = (
+    "intravar.latent.",
+    *(f"intravar.learning.boosted_trees.{name}" for name in ("_", "score_rows")),
+    *(f"intravar.learning.personal_rules_kernel.{name}" for name in ("draw", "fit", "stretched")),
+)
+
+
 @pytest.mark.parametrize(
     ("make", "n_patients", "tolerance", "all_of"),
     [
         # The draws of its forests come from the compiler's own generator.
         (lambda: intravar.Predictability(n_folds=3), 48, 0.005, ()),
         # So many patients that rules of their own compete.
-        (latent_rule, 160, 1e-7, ("intravar.latent.", "intravar.learning.boosted_trees.")),
+        (latent_rule, 160, 1e-7, OF_LATENT_RULE),
         (intravar.estimators.RFProximity, 48, 1e-12, ("intravar.matching.assignment.",)),
         (lambda: intravar.estimators.LPAGuided(n_init=1), 48, 1e-12, ()),
     ],

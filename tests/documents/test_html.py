@@ -50,7 +50,7 @@ def test_paper_is_light_and_a_choice_outweighs_the_system() -> None:
 
 
 def test_nothing_is_imported_inside_functions_but_the_extras() -> None:
-    """typst, docx and xlsxwriter are extras; so is, for most, what several decisions say."""
+    """typst, docx and xlsxwriter are extras; so are, for most, several decisions and cases."""
     late = {
         (path.name, found)
         for path in PAGES.rglob("*.py")
@@ -58,4 +58,6 @@ def test_nothing_is_imported_inside_functions_but_the_extras() -> None:
         if found.partition(".")[0] not in ("docx", "typst", "xlsxwriter")
     }
     files = {("handover.py", f"intravar.documents.{name}") for name in ("pdf", "word")}
-    assert late == files | {("report.py", "intravar.documents.measurement.joint")}
+    seldom = ("intravar.documents.measurement.joint", "intravar.publication")
+    types = {("group.py", "intravar.publication.compare")}
+    assert late == files | types | {("report.py", name) for name in seldom}

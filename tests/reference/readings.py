@@ -25,7 +25,8 @@ def score_by_trees(row, trees, cap):
 def spline_row(row, terms):
     """Return the standardised basis of one patient, a term at a time."""
     known = np.isfinite(row)
-    z = np.clip((np.where(known, row, terms.centre) - terms.centre) / terms.scale, -4, 4)
+    centre, scale = terms.standard.centre, terms.standard.scale
+    z = np.clip((np.where(known, row, centre) - centre) / scale, -4, 4)
     found = []
     for kind, a, b, knot in terms.columns:
         found.append((z[a], max(z[a] - knot, 0), z[a] * z[b], float(not known[a]))[kind])

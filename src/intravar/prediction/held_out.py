@@ -304,8 +304,6 @@ def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> H
     )
 
 
-#: Trees that only tell one loss from another grow at this pace.
-PACE = 2
 #: What was learned of physicians' rates without each fold.
 _ByFold: TypeAlias = dict[int, Hyper]
 
@@ -358,8 +356,7 @@ def _predictions(task: Task, columns: BoolArray, starts: _ByFold) -> tuple[Float
     found, learned = np.empty(len(y)), {}
     for fold in range(task.n_folds):
         own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)
-        trees = common_trees(bins, y, code, others, task.half, pace=PACE)
-        score = trees.crossed(bins, others, task.half)
+        score = common_trees(bins, y, code, others, task.half).crossed(bins, others, task.half)
         Z = np.column_stack([np.ones(len(y)), score])
         hyper = learn_hyper(Z, y, code, others, n_physicians, starts.get(fold))
         found[own] = fit_rules(Z, y, code, others, n_physicians, hyper).predict(Z, code, own)

@@ -44,21 +44,19 @@ def grown(
     y: npt.NDArray[Any],
     code: IntArray | None = None,
     rates: Rates | None = None,
-    pace: int = 1,
 ) -> Trees:
     """Boost F on some rows; the outcome may be a share.
 
-    Without the physicians' rates it is a logistic model. At twice the `pace` half as many trees
-    take steps twice as long.
+    Without the physicians' rates it is a logistic model.
     """
     n = len(bins)
-    trees = int(np.clip(n // (pace * ROWS_PER_TREE), FEWEST // pace, MOST // pace))
+    trees = int(np.clip(n // ROWS_PER_TREE, FEWEST, MOST))
     start = 0.0
     if rates is None and n:
         share = (float(np.sum(y)) + 0.5) / (n + 1)
         start = float(np.clip(logit(share), -LARGEST_START, LARGEST_START))
     who = np.zeros(n, dtype=np.int64) if code is None else code
-    growth = Growth(start, trees, DEPTH, pace * RATE, RIDGE, LEAST_INFORMATION, MISSING_BIN)
+    growth = Growth(start, trees, DEPTH, RATE, RIDGE, LEAST_INFORMATION, MISSING_BIN)
     return grow_trees(bins, y, who, rates or Rates.logistic(), growth)[0]
 
 
@@ -107,11 +105,10 @@ def common_trees(
     rows: IntArray,
     half: BoolArray,
     rates: Rates | None = None,
-    pace: int = 1,
 ) -> CommonTrees:
     """Grow the trees of either half of `rows`; without rates it is not known who decides."""
     one, other = (
-        grown(bins[own], y[own], None if rates is None else code[own], rates, pace)
+        grown(bins[own], y[own], None if rates is None else code[own], rates)
         for own in (rows[half[rows] == which] for which in (False, True))
     )
     return CommonTrees((one, other))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from intravar.documents.blocks import Block, Bullets, Figure, Heading, Paragraph, row_figure
 from intravar.documents.charts.plot import Dot, Drawing
 from intravar.documents.charts.rows import Labelled
 from intravar.measurement.verdict import NOTHING
-from intravar.publication.compare import Comparison
 from intravar.publication.results import Decision, Published, Strata
 from intravar.request import MATTERS
 from intravar.tables import Table, hundred, hundreds, table_of
 from intravar.wording import Words
+
+if TYPE_CHECKING:
+    from intravar.publication.compare import Comparison
 
 #: Pairs side by side, and the pixels of a pair.
 ACROSS, PAIR_WIDTH, PAIR_HEIGHT = 20, 30, 19
