@@ -59,15 +59,8 @@ def run(most: str = "60000") -> None:
     with tempfile.TemporaryDirectory() as folder:
         tables = [_written(Path(folder), *each) for each in TABLES if each[1] <= int(most)]
         # Of both kinds: rules of their own run other loops.
-        for words, table in product(ASKED, tables[:2]):
-            timed(
-                [
-                    "measure",
-                    *_command(table, words),
-                    "--out",
-                    f"{folder}/first {words} {table.stem}",
-                ]
-            )
+        for at, (words, table) in enumerate(product(ASKED, tables[:2])):
+            timed(["measure", *_command(table, words), "--out", f"{folder}/first {at}"])
         for at, table in enumerate(tables):
             condition, n, physicians = TABLES[at]
             for words in ASKED:
