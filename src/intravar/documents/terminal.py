@@ -49,11 +49,13 @@ def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
     """
     part = table.on("terminal")
     rows = [[cell.text for cell in row.cells] for row in part.rows if row.shown]
-    wide = []
+    wide, whole = [], []
     for at, column in enumerate(part.columns):
         longest = max((len(row[at]) for row in rows), default=0)
         needed = min(longest, _WORDS) if column.words else longest
         wide.append(max(len(column.heading), needed) + 2)
+        # Long texts are broken, so that short ones beside them need not be cut.
+        whole.append(needed == longest and wide[at] <= width // 2)
     kept = list(range(len(part.columns)))
     for kind in _GIVEN_UP:
         for at in [each for each in reversed(kept) if part.columns[each].kind == kind]:
@@ -66,7 +68,8 @@ def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
             Text(column.heading),
             justify="left" if column.words else "right",
             overflow="fold",
-            no_wrap=wide[at] <= width // 2,
+            no_wrap=whole[at],
+            min_width=wide[at] - 2 if whole[at] else None,
         )
     printed = [[Text(row[at]) for at in kept] for row in rows]
     if (between := len(rows) - MOST_PRINTED) > 0:

@@ -48,7 +48,7 @@ SAMPLING = Sampling(rounds=160, moves=1, near=3, sd=1.0, largest=30.0)
 #: from flat rules and rates near 0 and 1 it would take long to find sharp rules loosely followed.
 SHARPER, START_RATES, START_VARIANCE = 5.0, (-3.0, 1.1), 0.7
 #: Chains of a panel, their sweeps that are thrown away, and that are kept.
-CHAINS, WARM, KEPT = 8, 10, 30
+CHAINS, WARM, KEPT = 16, 10, 40
 #: Points at which a Gaussian is integrated over.
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(20)
 
