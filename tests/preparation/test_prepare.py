@@ -1,6 +1,6 @@
 """What becomes of rows and columns, and that it is said."""
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -272,3 +272,22 @@ def test_any_text_is_understood_or_refused_in_words(values: list[str | None]) ->
     except InputError as error:
         refused = str(error)
     assert (len(found.values) == len(values)) if refused is None else "'x'" in refused
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        ([timedelta(hours=at % 7) for at in range(2_500)], "a duration, in seconds"),
+        ([[at % 3] for at in range(2_500)], "List(Int64) cannot be compared"),
+    ],
+)
+def test_odd_types_are_read_alike_in_a_sample(values: list[Any], note: str) -> None:
+    random, n = np.random.default_rng(0), 2_500
+    known = {"doctor": random.integers(0, 5, n), "age": random.integers(20, 90, n)}
+    table = pl.DataFrame({**known, "drug": random.integers(0, 2, n), "odd": values})
+    notes = [
+        {each.column: each.note for each in found.prepared.columns}["odd"]
+        for sample in (1_000, 5_000)
+        for found in [check(table, physician="doctor", decision="drug", sample=sample)]
+    ]
+    assert notes == [note, note]

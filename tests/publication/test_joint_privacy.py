@@ -26,8 +26,15 @@ from intravar.measurement.wider.several import Together
 from intravar.publication.disclosure import published_of
 from intravar.publication.files import files_of, tables_of
 from intravar.publication.hiding import is_few, is_small
-from intravar.publication.joint import combinations_of, joint_lines, may_be_told, published_joint
+from intravar.publication.joint import (
+    ROUNDED,
+    combinations_of,
+    joint_lines,
+    may_be_told,
+    published_joint,
+)
 from intravar.publication.results import Decision, Joint, Published
+from intravar.tables import within
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -319,3 +326,12 @@ def test_nothing_of_it_is_drawn_or_said(spoiled: intravar.Measurement, unread: P
     said = repr(spoiled).partition("decision_2\n")
     assert "of 100" not in said[0]
     assert "of 100" in said[2]
+
+
+def test_a_band_to_the_largest_that_there_can_be_stays_open() -> None:
+    for n_decisions in range(2, 9):
+        most = 1 - 0.5**n_decisions
+        table = pl.DataFrame({"differ": [0.12345], "band_low": [0.3], "band_high": [most]})
+        row = table.with_columns(ROUNDED).row(0, named=True)
+        assert row["differ"] == 0.123
+        assert within(row["band_low"], row["band_high"], most) == "30 or more"

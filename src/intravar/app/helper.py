@@ -40,6 +40,8 @@ class Helper:
         self._kept: OrderedDict[str, Future[Any]] = OrderedDict()
         self._pool: ProcessPoolExecutor | None = None
         self._processes: set[multiprocessing.process.BaseProcess] = set()
+        self._blamed: ProcessPoolExecutor | None = None
+        self._closed = False
 
     def ask(self, task: str, /, *, again: bool = False, **given: Any) -> Future[Any]:
         """Return what will hold the answer; the same question is asked once, unless `again`.
@@ -55,10 +57,31 @@ class Helper:
         self._kept[key] = answer
         while len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
-        self._submitted(task, given).add_done_callback(lambda done: self._hand_over(done, answer))
+        self._send(key, answer, task, given)
         return answer
 
-    def _submitted(self, task: str, given: dict[str, Any]) -> Future[Any]:
+    def _send(self, key: str, answer: Future[Any], task: str, given: dict[str, Any]) -> None:
+        submitted, pool = self._submitted(task, given)
+
+        def hand_over(done: Future[Any]) -> None:
+            if done.cancelled() or self._closed:
+                answer.cancel()
+            elif (error := done.exception()) is None:
+                answer.set_result(done.result())
+            elif not isinstance(error, BrokenProcessPool):
+                answer.set_exception(error)
+            elif self._blamed is pool:  # it only waited behind the one that ended the process
+                self._send(key, answer, task, given)
+            else:
+                self._blamed = pool
+                self._kept.pop(key, None)
+                answer.set_exception(InputError(DIED.format(log=self._log)))
+
+        submitted.add_done_callback(hand_over)
+
+    def _submitted(
+        self, task: str, given: dict[str, Any]
+    ) -> tuple[Future[Any], ProcessPoolExecutor]:
         if self._pool is None:
             spawn = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(1, spawn, _begin, (str(self._log),))
@@ -69,23 +92,15 @@ class Helper:
             self._pool = None
             return self._submitted(task, given)
         self._processes |= set(multiprocessing.active_children()) - others
-        return submitted
-
-    def _hand_over(self, done: Future[Any], answer: Future[Any]) -> None:
-        error = done.exception()
-        if isinstance(error, BrokenProcessPool):
-            error = InputError(DIED.format(log=self._log))
-        if error is None:
-            answer.set_result(done.result())
-        else:
-            answer.set_exception(error)
+        return submitted, self._pool
 
     def start(self) -> None:
         """Start the process before anything is asked, so that the first answer comes soon."""
         self.ask("ready")
 
     def close(self) -> None:
-        """End the process."""
+        """End the process; what was asked and not answered is cancelled."""
+        self._closed = True
         for process in self._processes:
             process.kill()
         if self._pool is not None:
@@ -110,13 +125,15 @@ def _end_with_the_app() -> None:
 
 def _answer(task: str, given: dict[str, Any]) -> Any:
     """Do a task; what goes wrong is told in words."""
+    from polars.exceptions import PanicException
+
     from intravar.app import tasks
 
     try:
         return getattr(tasks, task)(**given)
     except InputError:
         raise
-    except Exception as error:
+    except (Exception, PanicException) as error:
         if fault := machine_fault(error):
             raise InputError(fault) from None
         raise DefectError("; ".join(defect_lines(error))) from None

@@ -137,12 +137,12 @@ WITHOUT_PDF = 'no PDF: get it with pip install "intravar[files]"'
 
 
 @described(
-    out="Folder for the sheets; needed but with --exact.",
+    out="Folder for the sheets; needed unless --exact is given.",
     physician="Whose sheet: pseudonym, or name.",
     everybody="--all: A sheet for every physician with a figure.",
     formats="--format: html, pdf, or both with a comma. Default: both that can be made.",
-    names="Print names, from the private folder; FOLDER is private.",
-    cases="Add surprising decisions; patient-level, FOLDER is private.",
+    names="Print names, from the private folder; the sheets are then private.",
+    cases="Add surprising decisions; patient-level, so the sheets are private.",
     exact="Exact figures where a range is published; into the private folder.",
 )
 def sheet(

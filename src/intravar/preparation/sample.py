@@ -314,9 +314,16 @@ def part_by_lot(
 
 def _hash_of_rows(rows: pl.LazyFrame, seed: int, but: tuple[str, ...] = ()) -> pl.Expr:
     """Return a number for what every row holds, as it is stored: the rows' order does not tell."""
-    names = rows.collect_schema().names()
-    stored = sorted(name for name in names if not name.startswith(OWN) and name not in but)
-    texts = [pl.col(name).cast(pl.String, strict=False).fill_null("") for name in stored]
+    schema = rows.collect_schema()
+    texts = []
+    for name in sorted(set(schema.names()) - set(but)):
+        if not name.startswith(OWN):
+            cell = pl.col(name)
+            if schema[name].is_nested():
+                cell = cell.hash(seed=seed)
+            elif isinstance(schema[name], pl.Duration):
+                cell = cell.to_physical()
+            texts.append(cell.cast(pl.String, strict=False).fill_null(""))
     return pl.concat_str(texts, separator="\x1f").hash(seed=seed).alias(_HELD)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from polars import selectors
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference import assess
@@ -61,6 +62,8 @@ _FIGURES = (
 )
 NOT_SHOWN = "few decisions, few of one combination, or low reliability"
 UNREAD = "one of the decisions is not interpretable"
+#: Ends of bands stay: they follow from what is published, and one may be the largest there can be.
+ROUNDED = (selectors.float() - selectors.starts_with("band_")).round(hiding.DIGITS)
 
 
 def published_joint(
@@ -97,9 +100,7 @@ def published_joint(
     pairs = hiding.named(found.joint.pairs_by_physician, names).with_columns(
         pl.when(visible).then(figures)
     )
-    rounded = (
-        pl.all() if found.request.smallest_cell == 1 else pl.col(pl.Float64).round(hiding.DIGITS)
-    )
+    rounded = pl.all() if found.request.smallest_cell == 1 else ROUNDED
     joint = Joint(
         **_of_all(found),
         n_reportable=int(physicians["reportable"].sum()),

@@ -10,7 +10,7 @@ from intravar.sources.paths import scrubbed
 from intravar.version import __version__
 
 
-def defect_lines(error: Exception) -> list[str]:
+def defect_lines(error: BaseException) -> list[str]:
     """Write the log of a defect; return what to tell the user, without a traceback."""
     text = "".join(traceback.format_exception(error))
     log = f"intravar {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n{text}"

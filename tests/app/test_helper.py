@@ -1,0 +1,45 @@
+"""The process that answers what takes long: it may die, and nobody else's question is lost."""
+
+import os
+import signal
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from intravar import InputError
+from intravar.app.helper import Helper
+
+
+def test_questions_behind_one_that_died_are_answered(tmp_path: Path) -> None:
+    table = tmp_path / "patients.csv"
+    pl.DataFrame({"doctor": ["A", "B"], "drug": [0, 1]}).write_csv(table)
+    helper = Helper(tmp_path / "log")
+    try:
+        helper.ask("ready").result(60)
+        (process,) = helper._processes
+        os.kill(process.pid or 0, signal.SIGSTOP)  # so that neither is answered before it dies
+        first, second = (
+            helper.ask("look", source=str(table), reading={}, changed=at) for at in (0.0, 1.0)
+        )
+        os.kill(process.pid or 0, signal.SIGKILL)
+        with pytest.raises(InputError, match="the process that reads tables has ended"):
+            first.result(60)
+        assert second.result(60)["rows"] == [["A", "0"], ["B", "1"]]
+        again = helper.ask("look", source=str(table), reading={}, changed=0.0)
+        assert again.result(60) == second.result()
+    finally:
+        helper.close()
+
+
+def test_questions_that_wait_end_with_the_helper(tmp_path: Path) -> None:
+    helper = Helper(tmp_path / "log")
+    helper.ask("ready").result(60)
+    (process,) = helper._processes
+    os.kill(process.pid or 0, signal.SIGSTOP)
+    asked = [helper.ask("ready", again=True) for _ in range(5)]
+    helper.close()
+    for each in asked:
+        with pytest.raises(CancelledError):
+            each.result(60)
