@@ -2,9 +2,11 @@
 
 import gzip
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from intravar import InputError, check
 from intravar.sources import Source, read_source
+from intravar.sources.omop.tables import _typed
 from postgres import server
 
 HEADER = "doctor,drug,age\n"
@@ -295,3 +298,91 @@ def test_damaged_files_are_read_or_refused(
         data[start : start + len(other)] = other
     with suppress(InputError):  # anything else fails the test
         read(tmp_path, bytes(data[: int(cut * len(data))]), name)
+
+
+# --- dates that no calendar has ---
+
+FAR = 9_400_000_000_000_000  # milliseconds: the year 299844
+
+
+def far_table(far: int = FAR, unit: str = "ms") -> pl.DataFrame:
+    seen = pl.Series([far, *(day * 86_400_000 for day in range(59))])
+    table = pl.read_csv((HEADER + ROWS).encode())
+    return table.with_columns(seen.cast(pl.Datetime(unit)).alias("seen"))
+
+
+def far_in_pandas(folder: Path) -> Any:
+    pytest.importorskip("pandas")
+    return far_table().to_pandas()
+
+
+def far_in_parquet(folder: Path) -> Path:
+    far_table().write_parquet(folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+def far_in_duckdb(folder: Path) -> Path:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(folder / "t.duckdb")) as connection:
+        connection.register("given", pl.read_csv((HEADER + ROWS).encode()).to_arrow())
+        connection.execute(
+            "CREATE TABLE t AS SELECT *, CASE WHEN age = 20 THEN DATE '299844-02-22' "
+            "ELSE DATE '2020-01-01' + age::INT END AS seen FROM given"
+        )
+    return folder / "t.duckdb"
+
+
+@pytest.mark.parametrize("sample", [1000, 20])
+@pytest.mark.parametrize(
+    "write", [lambda _: far_table(), far_in_pandas, far_in_parquet, far_in_duckdb]
+)
+def test_far_dates_are_refused(
+    tmp_path: Path, write: Any, sample: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("intravar.request.LEAST_SAMPLE", 20)
+    with pytest.raises(InputError, match=r"'seen' has 299844-02-22.*years 1 to 9999; correct it"):
+        check(write(tmp_path), sample=sample, **COLUMNS)
+
+
+def test_far_dates_of_postgresql(url: str) -> None:
+    query = """SELECT n % 3 AS doctor, n / 3 % 2 AS drug, 20 + n * 7 % 37 AS age,
+        CASE WHEN n = 7 THEN '{}' ELSE DATE '2020-01-01' + n END::{} AS seen
+        FROM generate_series(0, 59) AS g(n)"""
+    for kind in ("date", "timestamp", "timestamptz"):
+        for far in ("99844-02-22", "0044-03-15 BC"):
+            with pytest.raises(InputError, match=f"column 'seen' has {far[:10]}.*; correct it"):
+                check(url, query=query.format(far, kind), **COLUMNS)
+        seen = read_source(url, query=query.format("-infinity", kind)).table["seen"]
+        assert seen.null_count() == 1
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "America/New_York"])
+@pytest.mark.parametrize("unit", ["ms", "us"])
+def test_infinity_is_missing(unit: str, zone: str | None) -> None:
+    table = far_table(2**63 - 1, unit)
+    table = table.with_columns(
+        pl.col("seen").dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+        if zone
+        else pl.col("seen")
+    )
+    assert read_source(table).table["seen"].null_count() == 1
+    many = pl.concat([table.with_columns(age=pl.col("age") + n) for n in range(40)])
+    assert check(many, sample=1000, **COLUMNS).prepared.n_rows == 2400
+
+
+def test_far_dates_of_the_command_line(tmp_path: Path) -> None:
+    asked = ("--physician", "doctor", "--decision", "drug")
+    ended = subprocess.run(
+        [sys.executable, "-m", "intravar", "check", str(far_in_parquet(tmp_path)), *asked],
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 2
+    assert "'seen' has 299844-02-22" in " ".join(ended.stderr.split())
+
+
+def test_far_dates_of_omop() -> None:
+    dates = pl.Series("visit_start_date", [FAR, 2**63 - 1, 0]).cast(pl.Datetime("ms"))
+    with pytest.raises(InputError, match="'visit_start_date' has 299844-02-22"):
+        _typed(dates, "visit_occurrence")
+    assert _typed(dates[1:], "visit_occurrence").to_list() == [None, date(1970, 1, 1)]

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
-from intravar.errors import IN_ROW, InputError, RowError, option
+from intravar.errors import IN_ROW, InputError, RowError, option, told
 from intravar.preparation.roles import FEW_ROWS, identifier
 from intravar.sources.plain import as_names, plain_column
 from intravar.sources.texts import typed_texts
@@ -157,26 +157,26 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
         return Column(column.name, kind, column.cast(pl.Float64, strict=False))
     if _may_be(column.dtype, kind):
         return Column(column.name, kind, _numbers(column))
+    values = column.drop_nulls().unique(maintain_order=True)
+    odd = next((value for value in values if not _is_of(value, kind)), values[0])
     held = {"number": "numbers", "date": "dates"}.get(kind, "yes or no")
-    row = _odd_one(column, kind)
-    raise RowError(
+    more = told(", take it as a category with {}", option("categorical", column.name))
+    raise _unlike_others(column, column == odd, held, more)
+
+
+def _unlike_others(column: pl.Series, odd: pl.Series, held: str, more: str = "") -> RowError:
+    """Word the error for the first value that is odd among what other rows have."""
+    row = int(odd.arg_max() or 0)
+    return RowError(
         row,
-        "column '{}' has '{}' {} where other rows have {}; correct it, take it as a "
-        "category with {} or drop the column with {}",
+        "column '{}' has '{}' {} where other rows have {}; correct it{} or drop the column with {}",
         column.name,
         shortened(str(column[row]), 40),
         IN_ROW,
         held,
-        option("categorical", column.name),
+        more,
         option("exclude", column.name),
     )
-
-
-def _odd_one(column: pl.Series, kind: Kind) -> int:
-    """Return the row of a value that is not of its kind."""
-    values = column.drop_nulls().unique(maintain_order=True)
-    odd = next((value for value in values if not _is_of(value, kind)), values[0])
-    return int((column == odd).arg_max() or 0)
 
 
 def _is_of(value: Any, kind: Kind) -> bool:
@@ -200,7 +200,11 @@ def _kind_of(column: pl.Series, present: pl.Series, chosen: bool, part: float) -
         note = said.get(column.dtype.base_type())
         return ("number", note) if note else ("date", "days since 1970-01-01")
     if column.dtype == pl.String:
-        _refuse_text_among_numbers(column, present)
+        numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
+        share = len(numbers.drop_nulls()) / len(present)
+        measured = numbers.n_unique() > CODE_LIKE
+        if share >= MOSTLY_NUMBERS or (measured and share >= 0.5):
+            raise _unlike_others(column, numbers.is_null() & column.is_not_null(), "numbers")
     why = "" if chosen else identifier(column, present, part)
     if why:
         return "identifier", why
@@ -240,23 +244,6 @@ def _numbers(column: pl.Series) -> pl.Series:
             option("exclude", column.name),
         )
     return values
-
-
-def _refuse_text_among_numbers(column: pl.Series, present: pl.Series) -> None:
-    numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
-    share = len(numbers.drop_nulls()) / len(present)
-    measured = numbers.n_unique() > CODE_LIKE
-    if share >= MOSTLY_NUMBERS or (measured and share >= 0.5):
-        row = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
-        raise RowError(
-            row,
-            "column '{}' has '{}' {} where other rows have numbers; correct it or drop "
-            "the column with {}",
-            column.name,
-            shortened(str(column[row]), 40),
-            IN_ROW,
-            option("exclude", column.name),
-        )
 
 
 def _names(column: pl.Series) -> pl.Series:

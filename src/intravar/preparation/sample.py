@@ -21,6 +21,7 @@ from intravar.errors import RowError
 from intravar.observed import in_natural_order
 from intravar.preparation.decisions import CodedDecision, code_decision, physician_names
 from intravar.request import MIN_PANEL, SAMPLE
+from intravar.sources.plain import in_calendar
 from intravar.sources.reading import OWN, ROW, Scanned, nobody_inside
 
 #: Columns that are added to the rows of a large table.
@@ -323,6 +324,8 @@ def _hash_of_rows(rows: pl.LazyFrame, seed: int, but: tuple[str, ...] = ()) -> p
                 cell = cell.hash(seed=seed)
             elif isinstance(schema[name], pl.Duration):
                 cell = cell.to_physical()
+            elif schema[name].is_temporal() and schema[name] != pl.Time:
+                cell = in_calendar(cell, schema[name])  # infinity cannot be written
             texts.append(cell.cast(pl.String, strict=False).fill_null(""))
     return pl.concat_str(texts, separator="\x1f").hash(seed=seed).alias(_HELD)
 

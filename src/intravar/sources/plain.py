@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from intravar.errors import InputError
 from intravar.sources.texts import (
     EXACT,
     NOTHING,
@@ -42,6 +43,10 @@ _KEPT: dict[type, pl.DataType] = {
     time: pl.Time(),
     timedelta: pl.Duration("us"),
 }
+
+
+class FarDate(str):
+    """A date of a database that Python has not, as it is written there."""
 
 
 def from_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
@@ -73,6 +78,8 @@ def series_of(name: str, values: Sequence[Any]) -> pl.Series:
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     known = [None if _is_missing(value) else value for value in plain]
     kinds = {type(value) for value in known if value is not None}
+    if FarDate in kinds:
+        raise far_date(name, next(value for value in known if type(value) is FarDate))
     if any(issubclass(kind, _NESTED) for kind in kinds):
         nested = [None if value is None else [str(value)] for value in known]
         return pl.Series(name, nested, dtype=pl.List(pl.String))
@@ -120,8 +127,10 @@ def _text(value: Any) -> str | None:
     return str(value)
 
 
-#: Days that lie between the years 1 and 9999, outside of which nothing can be said about a date.
+#: Days of the years 1 to 9999, outside of which nothing can be said about a date.
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+#: How many of the units that dates are stored in make a day.
+_PER_DAY = {"D": 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 #: Rows of a large table that are looked at before all are.
 BEGINNING = 10_000
 
@@ -216,6 +225,7 @@ def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFra
         if column.dtype in _SELDOM
     ]
     table = table.with_columns(seldom) if seldom else table
+    refuse_far_dates(table)
     casts = [
         cast
         for place, dtype in enumerate(table.dtypes)
@@ -280,16 +290,58 @@ def _cast(place: int, dtype: pl.DataType) -> pl.Expr | None:
         # The digits that a person sees: 0.1 of single precision is 0.1.
         return cell.cast(pl.String).cast(pl.Float64)
     if isinstance(dtype, pl.Duration):
-        return cell.cast(pl.Duration("us"))
+        return cell.cast(pl.Duration("us"), strict=False)
     if isinstance(dtype, pl.Datetime):  # what a clock showed there: local dates are local dates
-        local = cell if dtype.time_zone is None else cell.dt.replace_time_zone(None)
-        cell = local.cast(pl.Datetime("us"))
-    elif dtype != pl.Date:
-        return None
-    # Those before year 1 and after 9999, infinity among them, are missing.
-    per_day = 1 if dtype == pl.Date else 86_400_000_000
-    day = cell.to_physical().cast(pl.Int64) // per_day
-    return pl.when(day.is_between(FIRST_DAY, LAST_DAY)).then(cell)
+        local = in_calendar(cell, dtype, 1).dt.replace_time_zone(None).cast(pl.Datetime("us"))
+        return in_calendar(local, pl.Datetime("us"))
+    return in_calendar(cell, dtype) if dtype == pl.Date else None
+
+
+def in_calendar(cell: pl.Expr, dtype: pl.DataType, around: int = 0) -> pl.Expr:
+    """Return dates without those outside of the years 1 to 9999, or so many days around them."""
+    day = cell.to_physical().cast(pl.Int64) // _PER_DAY[getattr(dtype, "time_unit", "D")]
+    return pl.when(day.is_between(FIRST_DAY - around, LAST_DAY + around)).then(cell)
+
+
+def refuse_far_dates(table: pl.DataFrame | pl.LazyFrame) -> None:
+    """Refuse dates that lie outside of the years 1 to 9999, and durations as long as that.
+
+    The infinity of databases, which is stored as the largest number, is a missing date.
+    """
+    stored = table.collect_schema()
+    far = {
+        name: _far(place, dtype)
+        for place, (name, dtype) in enumerate(stored.items())
+        if dtype == pl.Date or isinstance(dtype, pl.Datetime | pl.Duration)
+    }
+    found = table.lazy().select(**far).collect(engine="streaming") if far else pl.DataFrame()
+    for column in found.get_columns():
+        if (value := column[0]) is not None:
+            raise far_date(column.name, _written(value, stored[column.name]))
+
+
+@lru_cache(4096)
+def _far(place: int, dtype: pl.DataType) -> pl.Expr:
+    """Return the first value, as it is stored, that is lost when a column is read."""
+    number, read = pl.nth(place).to_physical().cast(pl.Int64), _cast(place, dtype)
+    assert read is not None
+    largest = 2 ** (31 if dtype == pl.Date else 63) - 1
+    lost = number.is_between(1 - largest, largest - 1) & read.is_null()
+    return number.filter(lost).first()
+
+
+def _written(value: int, dtype: pl.DataType) -> str:
+    if isinstance(dtype, pl.Duration):
+        return str(np.timedelta64(value, dtype.time_unit))
+    return str(np.datetime64(value, getattr(dtype, "time_unit", "D")))
+
+
+def far_date(column: str, value: str) -> InputError:
+    """Word the error for a date that no calendar has."""
+    return InputError(
+        f"column '{clean_name(column)}' has {value}, which lies outside of the years 1 to 9999; "
+        "correct it, empty the cell or leave the column out of the table"
+    )
 
 
 #: Types of which the values decide what stands for them.

@@ -26,6 +26,7 @@ from intravar.sources.plain import (
     Forms,
     plain_columns,
     plain_table,
+    refuse_far_dates,
     series_of,
     texts_of,
     typed_table,
@@ -104,6 +105,7 @@ def _large(
     checked_names(names, f"'{name}'")
     refuse_own_names(names)
     renamed = lazy.rename(dict(zip(stored, names, strict=True)))
+    refuse_far_dates(renamed)
     return Scanned(renamed.with_row_index(ROW), n_rows, name, notes)
 
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.sources.paths import check_server_url, scrubbed, without_password
-from intravar.sources.plain import from_rows
+from intravar.sources.plain import FarDate, from_rows
 from intravar.text import checked_names, first_line, shortened
 
 _REFUSED = "it may read this database and nothing else; give one SELECT"
@@ -221,6 +221,7 @@ class PostgreSQL(Database):
     def __init__(self, url: str) -> None:
         try:
             import psycopg
+            from psycopg.types import datetime
         except ImportError as error:
             raise InputError(
                 "reading PostgreSQL takes an extra: pip install 'intravar[databases]'"
@@ -234,6 +235,9 @@ class PostgreSQL(Database):
             self._connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
             self._connection.commit()
             self._connection.read_only = True
+            for kind in ("Date", "Timestamp", "Timestamptz"):
+                loader = _far_as_text(getattr(datetime, f"{kind}Loader"))
+                self._connection.adapters.register_loader(kind.lower(), loader)
         except (psycopg.Error, ValueError, UnicodeError) as error:
             # What the server said, without the list of addresses that were tried.
             text = scrubbed(" ".join(str(error).split()), url)
@@ -276,6 +280,20 @@ class PostgreSQL(Database):
         one = getattr(error, "sqlstate", None) == _SYNTAX_ERROR
         remedy = "; give one SELECT" if one else ""
         return f"the query failed: {scrubbed(first_line(error), self._url)}{remedy}"
+
+
+def _far_as_text(loader: type[Any]) -> type[Any]:
+    """Return what reads dates, those too that Python has not: infinity is a missing date."""
+    import psycopg
+
+    def load(self: Any, data: Any) -> Any:
+        try:
+            return loader.load(self, data)
+        except psycopg.DataError:
+            text = bytes(data).decode()
+            return None if "infinity" in text else FarDate(text)
+
+    return type(loader.__name__, (loader,), {"load": load})
 
 
 def functions_called(query: str) -> set[str]:

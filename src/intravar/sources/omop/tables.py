@@ -15,6 +15,7 @@ from intravar.errors import InputError, option, told
 from intravar.sources.databases.base import open_database, quoted
 from intravar.sources.databases.connections import Database
 from intravar.sources.paths import database_kind, existing, open_zip, read_member, without_password
+from intravar.sources.plain import plain_column
 from intravar.text import MISSING, first_line
 
 #: Folders that macOS adds to archives; their files are not tables.
@@ -190,6 +191,8 @@ def _typed(column: pl.Series, table: str) -> pl.Series:
     what, dtype = next(((what, of) for ends, what, of in _TYPES if name.endswith(ends)))
     if column.dtype.is_float():
         column = column.fill_nan(None)
+    if column.dtype.is_temporal():
+        column = plain_column(column, keep=False)
     if what == "a date" and not column.dtype.is_temporal():
         texts = column.cast(pl.String)
         days = texts.str.extract("^([0-9]{4}-[0-9]{1,2}-[0-9]{1,2})")
