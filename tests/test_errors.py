@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from intravar.errors import IN_ROW, InputError, RowError, option, told
+from intravar.errors import InputError, RowError, option, told
 from intravar.wording import Sentence, Words
 
 
@@ -27,7 +27,7 @@ def test_a_message_within_a_message_keeps_its_options() -> None:
 
 
 def test_errors_come_back_whole_from_another_process() -> None:
-    error = RowError(4, "column '{}' is infinite {}; use {}", "age", IN_ROW, option("exclude"))
+    error = RowError(4, "column '{}' is infinite {row}; use {}", "age", option("exclude"))
     back = pickle.loads(pickle.dumps(error))
     assert str(back.among([9, 9, 9, 9, 99])) == (
         "column 'age' is infinite in data row 100; use exclude"

@@ -72,19 +72,6 @@ class Option(NamedTuple):
 option = Option
 
 
-class InRow(NamedTuple):
-    """The row that a message is about; `None` where it is not known yet."""
-
-    row: int | None = None
-
-    def __str__(self) -> str:
-        return "in a row" if self.row is None else f"in data row {self.row + 1}"
-
-
-#: Stands in a message for the row that it is about.
-IN_ROW = InRow()
-
-
 class Told(str):
     """A message as Python says it, which the command line says in other words: it keeps its parts.
 
@@ -102,13 +89,6 @@ class Told(str):
     def naming(self, how: Callable[[Option], str]) -> str:
         """Say it as somebody calls options."""
         return self.template.format(*(naming(value, how) for value in self.values))
-
-    def in_row(self, row: int) -> Told:
-        """Return the message about a row."""
-        return told(
-            self.template,
-            *(InRow(row) if isinstance(each, InRow) else each for each in self.values),
-        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let it go to another process whole."""
@@ -178,22 +158,22 @@ class RowError(InputError):
     row
         Position of the row in the table that was looked at.
     message, *values
-        What is wrong, as in :class:`InputError`; `IN_ROW` among the values stands for the row.
+        What is wrong, as in :class:`InputError`; the row takes the place `{row}`.
 
     Examples
     --------
-    >>> error = RowError(2, "column '{}' is infinite {}", "age", IN_ROW)
+    >>> error = RowError(2, "column '{}' is infinite {row}", "age")
     >>> str(error), str(error.among([10, 20, 30]))
     ("column 'age' is infinite in data row 3", "column 'age' is infinite in data row 31")
     """
 
     def __init__(self, row: int, message: str, *values: object) -> None:
-        self.row, self._told = row, told(message, *values) if values else message
-        super().__init__(self._told.in_row(row) if isinstance(self._told, Told) else self._told)
+        self.row, self._parts = row, (message, *values)
+        super().__init__(message.replace("{row}", f"in data row {row + 1}"), *values)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let it come back from another process."""
-        return RowError, (self.row, self._told)
+        return RowError, (self.row, *self._parts)
 
     def among(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> RowError:
         """Return the error for the same row, where the rows stood at these positions before."""
@@ -201,7 +181,7 @@ class RowError(InputError):
 
     def at(self, row: int) -> RowError:
         """Return the error for another row."""
-        return RowError(row, self._told)
+        return RowError(row, *self._parts)
 
 
 @contextmanager

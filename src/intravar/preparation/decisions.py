@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from intravar.errors import IN_ROW, InputError, RowError, did_you_mean, option
+from intravar.errors import InputError, RowError, did_you_mean, option
 from intravar.observed import Observed, natural_places
 from intravar.preparation.kinds import CODES, said_of, sentinels
 from intravar.request import MIN_PANEL
@@ -337,10 +337,9 @@ def _numbers(texts: pl.Series, asked: str) -> pl.Series:
         row = int(unreadable.arg_max() or 0)
         raise RowError(
             row,
-            "column '{}' has {!r} {}; a comparison such as '{}' takes numbers only",
+            "column '{}' has {!r} {row}; a comparison such as '{}' takes numbers only",
             texts.name,
             texts[row],
-            IN_ROW,
             asked,
         )
     return numbers

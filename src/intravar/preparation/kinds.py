@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
-from intravar.errors import IN_ROW, InputError, RowError, option, told
+from intravar.errors import InputError, RowError, option, told
 from intravar.preparation.roles import FEW_ROWS, identifier
 from intravar.sources.plain import as_names, plain_column
 from intravar.sources.texts import typed_texts
@@ -169,10 +169,10 @@ def _unlike_others(column: pl.Series, odd: pl.Series, held: str, more: str = "")
     row = int(odd.arg_max() or 0)
     return RowError(
         row,
-        "column '{}' has '{}' {} where other rows have {}; correct it{} or drop the column with {}",
+        "column '{}' has '{}' {row} where other rows have {}; correct it{} or drop the column "
+        "with {}",
         column.name,
         shortened(str(column[row]), 40),
-        IN_ROW,
         held,
         more,
         option("exclude", column.name),
@@ -237,10 +237,9 @@ def _numbers(column: pl.Series) -> pl.Series:
         size = "infinite" if np.isinf(values[row]) else f"{values[row]:.3g}, too large to compare,"
         raise RowError(
             row,
-            "column '{}' is {} {}; correct it or drop the column with {}",
+            "column '{}' is {} {row}; correct it or drop the column with {}",
             column.name,
             size,
-            IN_ROW,
             option("exclude", column.name),
         )
     return values

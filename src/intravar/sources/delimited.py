@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -181,7 +182,8 @@ def _first_record(text: str) -> str:
 
 def _header(first: str, separator: str, path: Path) -> list[str]:
     """Return the names of the columns; those without one are called by their place."""
-    names = [clean_name(name) for name in next(_records(first, separator), [])]
+    _, record = next(_numbered(first, separator), (1, []))
+    names = [clean_name(name) for name in record]
     checked_names([name for name in names if name], f"'{path}'")
     known = set(names)
     for place, name in enumerate(names):
@@ -195,24 +197,10 @@ def _header(first: str, separator: str, path: Path) -> list[str]:
     return names
 
 
-def _records(text: str, separator: str) -> Iterator[list[str]]:
-    before = csv.field_size_limit(LONGEST_CELL)
-    try:
-        yield from csv.reader(text.splitlines(keepends=True), delimiter=separator)
-    finally:
-        csv.field_size_limit(before)
-
-
 def _first_short_line(text: str, separator: str, width: int) -> int | None:
     """Return the number of the first line that has fewer cells than the header has names."""
-    if '"' not in text:
-        n_lines = text.count("\n") + (not text.endswith("\n"))
-        if text.count(separator) == n_lines * (width - 1):
-            return None
-        lines = pl.Series(text.rstrip("\n").split("\n"))
-        cells = lines.str.count_matches(separator, literal=True) + 1
-        short = (cells < width) & (lines != "")
-        return int(short.arg_max() or 0) + 1 if short.any() else None
+    if '"' not in text and text.count(separator) == (text.count("\n") + 1) * (width - 1):
+        return None
     return next(
         (line for line, record in _numbered(text, separator) if 0 < len(record) < width), None
     )
@@ -220,11 +208,14 @@ def _first_short_line(text: str, separator: str, width: int) -> int | None:
 
 def _numbered(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield records with the line each begins in, up to one that cannot be read."""
-    line = 1
-    with suppress(csv.Error):
-        for record in _records(text, separator):
-            yield line, record
-            line += 1 + sum(cell.count("\n") for cell in record)
+    line, before = 1, csv.field_size_limit(LONGEST_CELL)
+    try:
+        with suppress(csv.Error):
+            for record in csv.reader(io.StringIO(text), delimiter=separator):
+                yield line, record
+                line += 1 + sum(cell.count("\n") for cell in record)
+    finally:
+        csv.field_size_limit(before)
 
 
 def _unreadable(
