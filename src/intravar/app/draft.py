@@ -179,7 +179,7 @@ def condition(column: str, operator: str, value: str) -> str:
         return f"{name} {operator}"
     if operator not in OPERATORS:
         raise InputError(f"'{operator}' is no comparison; choose one of the list")
-    if not value.strip():
+    if not (value.replace(",", " ") if operator == "in" else value).strip():
         raise InputError(
             f"the condition on '{column}' has no value; write one, or take the column out of it"
         )
