@@ -65,6 +65,7 @@ _TOKEN = re.compile(
     | (?P<operator><=|>=|<>|!=|==|=|<|>)
     | (?P<mark>[(),])
     | (?P<word>[^\W\d][\w.]*)
+    | (?P<other>\S[\s\S]*)
     )""",
     re.VERBOSE,
 )
@@ -242,29 +243,24 @@ class _Parser:
 
     def _unread(self, why: str) -> InputError:
         token = self._next
-        where = f"'{token.text[:20]}' (place {token.place + 1})"
-        return _refused("its end" if token.kind == "end" else where, why)
+        place = f"'{token.text[:20]}' (place {token.place + 1})"
+        return InputError(
+            "{} cannot be read at {}: {}; {}",
+            option("where"),
+            "its end" if token.kind == "end" else place,
+            "that has no meaning here" if token.kind == "other" else why,
+            HOW,
+        )
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    place = 0
-    text = text.rstrip()
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
-            begin = place + len(text[place:]) - len(text[place:].lstrip())
-            where = f"'{text[begin : begin + 20]}' (place {begin + 1})"
-            raise _refused(where, "that has no meaning here")
+    for found in _TOKEN.finditer(text.rstrip()):
         kind = str(found.lastgroup)
+        quote = {"text": "'", "quoted": '"'}.get(kind)
         value = str(found[kind])
-        if kind in ("text", "quoted"):
-            value = value.replace("''", "'") if kind == "text" else value.replace('""', '"')
+        if quote is not None:
+            value = value.replace(quote * 2, quote)
         yield _Token(kind, value, found.start(kind))
-        place = found.end()
-
-
-def _refused(where: str, why: str) -> InputError:
-    return InputError("{} cannot be read at {}: {}; {}", option("where"), where, why, HOW)
 
 
 def _unless(denied: bool, found: Population) -> Population:

@@ -117,12 +117,12 @@ def _together(parts: dict[Path, pl.LazyFrame]) -> pl.LazyFrame:
     schemas = {part: lazy.collect_schema() for part, lazy in parts.items()}
     (first, of_first), *others = schemas.items()
     for part, schema in others:
-        for has, lacks in ((first, part), (part, first)):
-            if names := schemas[has].keys() - schemas[lacks].keys():
-                raise InputError(
-                    f"'{has}' has a column '{min(names)}' and '{lacks}' has none; the parts of a "
-                    "table have the same columns"
-                )
+        if names := of_first.keys() ^ schema.keys():
+            has, lacks = (first, part) if min(names) in of_first else (part, first)
+            raise InputError(
+                f"'{has}' has a column '{min(names)}' and '{lacks}' has none; the parts of a "
+                "table have the same columns"
+            )
         for name, dtype in of_first.items():
             empty = [pl.DataFrame(schema={name: each}) for each in (dtype, schema[name])]
             try:

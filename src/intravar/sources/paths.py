@@ -102,10 +102,8 @@ def read_bytes(path: Path) -> bytes:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror or error}") from error
-    return _gunzip(path, data) if data.startswith(GZIP_MAGIC) else data
-
-
-def _gunzip(path: Path, data: bytes) -> bytes:
+    if not data.startswith(GZIP_MAGIC):
+        return data
     largest = max(HARMLESS, LARGEST_RATIO * len(data))
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:

@@ -33,7 +33,6 @@ from intravar.sources.texts import (
 from intravar.text import MISSING, checked_names, clean_name, meant, shortened
 
 _NESTED = (list, tuple, dict, set, frozenset)
-_NUMBERS = (bool, int, float, Decimal)
 #: Kinds that polars keeps as they are, if a column holds one of them alone.
 _KEPT: dict[type, pl.DataType] = {
     bool: pl.Boolean(),
@@ -154,6 +153,11 @@ class Forms:
         return Forms(some.columns, habits)
 
 
+def forms_of(table: pl.DataFrame, as_text: Collection[str] = ()) -> Forms:
+    """Return how the texts of a table are written."""
+    return Forms.of(text_forms(texts_of(plain_columns(table, as_text), as_text)))
+
+
 def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
     """Return how the texts of a large table are written, told by all of its rows.
 
@@ -183,7 +187,7 @@ def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
         again += [name for name, holds in answers.items() if not holds]
     for name in again:
         values = lazy.select(pl.col(name).unique()).collect(engine="streaming")
-        forms |= text_forms(texts_of(plain_columns(values)))
+        forms |= forms_of(values).columns
     return Forms.of(forms)
 
 
@@ -211,7 +215,19 @@ def plain_table(
     """
     plain = plain_columns(with_clean_names(table, name), as_text)
     texts = texts_of(plain, as_text)
-    return typed_table(plain, texts, forms or Forms.of(text_forms(texts)))
+    forms = forms or Forms.of(text_forms(texts))
+    unseen = [name for name in texts.columns if name not in forms.columns]
+    written = {**forms.columns, **text_forms(texts.select(unseen))}
+    typed = [
+        written[column.name].typed(column, forms.habits.get(column.name, NOTHING))
+        for column in texts.get_columns()
+    ]
+    said: dict[str, list[str]] = {}
+    for each in typed:
+        if each.how:
+            said.setdefault(each.how, []).append(each.values.name)
+    notes = [f"{how} in {_listed(names)}" for how, names in said.items()]
+    return plain.with_columns(each.values for each in typed), notes
 
 
 def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFrame:
@@ -237,24 +253,6 @@ def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFra
 def plain_column(column: pl.Series, keep: bool) -> pl.Series:
     """Return a single column as :func:`plain_columns` does."""
     return plain_columns(column.to_frame(), [column.name] if keep else ()).to_series()
-
-
-def typed_table(
-    plain: pl.DataFrame, texts: pl.DataFrame, forms: Forms
-) -> tuple[pl.DataFrame, list[str]]:
-    """Return plain columns with texts by what they hold, and notes; see :func:`plain_table`."""
-    unseen = [name for name in texts.columns if name not in forms.columns]
-    written = {**forms.columns, **text_forms(texts.select(unseen))}
-    typed = [
-        written[column.name].typed(column, forms.habits.get(column.name, NOTHING))
-        for column in texts.get_columns()
-    ]
-    said: dict[str, list[str]] = {}
-    for each in typed:
-        if each.how:
-            said.setdefault(each.how, []).append(each.values.name)
-    notes = [f"{how} in {_listed(names)}" for how, names in said.items()]
-    return plain.with_columns(each.values for each in typed), notes
 
 
 def texts_of(plain: pl.DataFrame, as_text: Collection[str] = ()) -> pl.DataFrame:

@@ -24,15 +24,12 @@ from intravar.sources.files import read_file, scan_parquet
 from intravar.sources.paths import database_kind, without_password
 from intravar.sources.plain import (
     Forms,
-    plain_columns,
+    forms_of,
     plain_table,
     refuse_far_dates,
     series_of,
-    texts_of,
-    typed_table,
     with_clean_names,
 )
-from intravar.sources.texts import text_forms
 from intravar.text import checked_names, checked_shape, clean_name, first_line
 
 #: How the names begin of columns that are added to the rows of a large table.
@@ -222,18 +219,15 @@ def _source(
 
     population = parse_population(where)
     frame = with_clean_names(frame, called)
-    plain = plain_columns(frame, as_text)
-    texts = texts_of(plain, as_text)
-    forms = Forms.of(text_forms(texts))
-    whole, _ = typed_table(plain, texts, forms)
+    forms = forms_of(frame, as_text)
+    whole, _ = plain_table(frame, as_text, called, forms)
     inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
     if not inside.any():
         raise nobody_inside(called)
     # What a column holds is found out anew, as if the table had been filtered before; how it is
     # written all rows tell.
-    chosen = plain_columns(checked_shape(frame.filter(inside), called), as_text)
-    texts = texts_of(chosen, as_text)
-    plain, more = typed_table(chosen, texts, forms.among(Forms.of(text_forms(texts))))
+    chosen = checked_shape(frame.filter(inside), called)
+    plain, more = plain_table(chosen, as_text, called, forms.among(forms_of(chosen, as_text)))
     rows = inside.arg_true().to_numpy().astype(np.int64)
     return Source(plain, name, (*notes, *more), rows=rows, n_outside=frame.height - plain.height)
 

@@ -53,7 +53,17 @@ def _holds(table: pl.DataFrame, population: Population) -> pl.Series:
     column = _column(table, population.column)
     if isinstance(population, IsMissing):
         return column.is_null()
-    return _compared(column, population.operator, population.value)
+    column, other = _alike(column, population.value)
+    if isinstance(other, str) and population.operator not in ("=", "!="):
+        raise InputError(
+            "{} asks whether '{}' {} '{}'; texts have no order here, list them with 'in'",
+            option("where"),
+            shortened(column.name),
+            population.operator,
+            shortened(other),
+        )
+    found: pl.Series = _COMPARE[population.operator](column, other)
+    return found
 
 
 def _column(table: pl.DataFrame, name: str) -> pl.Series:
@@ -70,20 +80,6 @@ def _column(table: pl.DataFrame, name: str) -> pl.Series:
             option("where"),
         )
     return column.fill_nan(None) if column.dtype.is_float() else without_missing(column)
-
-
-def _compared(column: pl.Series, comparison: str, value: Value) -> pl.Series:
-    column, other = _alike(column, value)
-    if isinstance(other, str) and comparison not in ("=", "!="):
-        raise InputError(
-            "{} asks whether '{}' {} '{}'; texts have no order here, list them with 'in'",
-            option("where"),
-            shortened(column.name),
-            comparison,
-            shortened(other),
-        )
-    found: pl.Series = _COMPARE[comparison](column, other)
-    return found
 
 
 def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:

@@ -45,8 +45,10 @@ def spooled(
     """Return a table of more than `least` rows, written to files of a folder; None for others."""
     with closing(open_database(source, kind)) as database:
         asked = chosen_query(database, table, query, without_password(source))
+        # On lines of its own: a query may end in a comment.
+        inner = f"(\n{asked.strip().rstrip(';')}\n) AS patients"
         try:
-            if count_rows(database, asked) <= least:
+            if int(database.fetch(f"SELECT count(*) AS n FROM {inner}").item()) <= least:
                 return None
         except InputError:
             return None  # whoever reads it as a whole says what is wrong with it
@@ -59,19 +61,28 @@ def spooled(
 
 
 def chosen_query(database: Database, table: str | None, query: str | None, name: str) -> str:
-    """Return the query that is asked: as given, or all of a table."""
+    """Return the query that is asked: as given, or all of a table, the only one by default."""
     if table is not None and query is not None:
         raise InputError("give {} or {}, not both", option("table"), option("query"))
     if query is not None and not query.strip():
         raise InputError("{} is empty; give a SELECT", option("query"))
-    return f"SELECT * FROM {_chosen(database, table, name)}" if query is None else query
-
-
-def count_rows(database: Database, query: str) -> int:
-    """Return how many rows a query selects."""
-    # On lines of its own: a query may end in a comment.
-    inner = f"(\n{query.strip().rstrip(';')}\n) AS patients"
-    return int(database.fetch(f"SELECT count(*) AS n FROM {inner}").item())
+    if query is not None:
+        return query
+    known = database.tables()
+    if not known:
+        raise InputError(f"{name} has no tables")
+    if table is None and len(known) > 1:
+        raise InputError(
+            "{} has {} tables ({}); choose one with {} or {}",
+            name,
+            len(known),
+            ", ".join(known[:8]) + (", ..." if len(known) > 8 else ""),
+            option("table"),
+            option("query"),
+        )
+    if table is not None and table not in known:
+        raise unknown_name("table", table, known, remedy=f"{name} has {', '.join(known[:8])}")
+    return f"SELECT * FROM {quoted(table or known[0])}"
 
 
 def open_database(source: str, kind: Kind) -> Database:
@@ -93,24 +104,3 @@ def quoted(name: str) -> str:
     '"cdm"."person"'
     """
     return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
-
-
-def _chosen(database: Database, table: str | None, name: str) -> str:
-    known = database.tables()
-    if not known:
-        raise InputError(f"{name} has no tables")
-    if table is None:
-        if len(known) == 1:
-            return quoted(known[0])
-        listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
-        raise InputError(
-            "{} has {} tables ({}); choose one with {} or {}",
-            name,
-            len(known),
-            listed,
-            option("table"),
-            option("query"),
-        )
-    if table not in known:
-        raise unknown_name("table", table, known, remedy=f"{name} has {', '.join(known[:8])}")
-    return quoted(table)

@@ -100,8 +100,7 @@ def parse_covariate(tables: OmopTables, text: str) -> OmopCovariate:
 
 def known_before(date: str, same_day: bool) -> pl.Expr:
     """Tell whether a date lies before that of the visit, or on the same day where that counts."""
-    visit = pl.col("visit_start_date")
-    return pl.col(date) <= visit if same_day else pl.col(date) < visit
+    return pl.col(date) <= _VISIT if same_day else pl.col(date) < _VISIT
 
 
 def is_concept(text: str) -> bool:
@@ -168,8 +167,8 @@ def _in_one_unit(
     return events
 
 
-def _persons(tables: OmopTables) -> pl.DataFrame:
-    """Return the persons, each once; one who is described in two ways is nobody."""
+def _from_person(tables: OmopTables, table: pl.DataFrame, covariate: OmopCovariate) -> pl.DataFrame:
+    """Add what the table of persons tells; one who is described in two ways is nobody."""
     persons = tables.read(
         "person",
         ["person_id", "gender_concept_id", "year_of_birth"],
@@ -181,10 +180,5 @@ def _persons(tables: OmopTables) -> pl.DataFrame:
             f"table 'person' of '{tables.name}' describes {twice.n_unique():,} persons in two ways "
             f"(person_id {twice.sort()[0]} among them); keep one row of each"
         )
-    return persons
-
-
-def _from_person(tables: OmopTables, table: pl.DataFrame, covariate: OmopCovariate) -> pl.DataFrame:
-    joined = table.join(_persons(tables), on="person_id", how="left", maintain_order="left")
-    value = _OF_PERSON[covariate.kind].alias(covariate.name)
-    return joined.select(*table.columns, value)
+    joined = table.join(persons, on="person_id", how="left", maintain_order="left")
+    return joined.select(*table.columns, _OF_PERSON[covariate.kind].alias(covariate.name))

@@ -110,11 +110,15 @@ def omop_patients(
             option("provider"),
         )
     with closing(OmopTables(source, schema)) as tables:
-        exposures = exposures_of(tables, drugs, descendants=descendants)
+        exposures = {
+            name: _exposures(tables, concepts, descendants=descendants)
+            for name, concepts in drugs.items()
+        }
         steps = [("persons", tables.read("person", ["person_id"])["person_id"].n_unique())]
         candidates = _visits(tables, visits, steps)
         if new_users:
-            candidates = without_earlier_drugs(candidates, exposures)
+            new = [_new(candidates, given) for given in exposures.values()]
+            candidates = candidates.filter(reduce(operator.or_, new))
             which = "the drug" if len(drugs) == 1 else "all of the drugs"
             left = candidates["person_id"].n_unique()
             steps.append((f"persons with a visit before they ever had {which}", left))
@@ -203,7 +207,7 @@ def parse_drugs(texts: Sequence[str]) -> dict[str, list[int]]:
                 f"two drugs are called '{name}'; give the concepts of one drug with commas, such "
                 f"as {name}=1545958,1539403"
             )
-        listed = [concept.strip() for concept in concepts.split(",") if concept.strip()]
+        listed = filter(None, map(str.strip, concepts.split(",")))
         found[name] = [parse_concept(concept) for concept in listed]
     return found
 
@@ -231,47 +235,25 @@ def checked_drugs(drug: Sequence[int] | Mapping[str, Sequence[int]]) -> dict[str
     return found
 
 
-def exposures_of(
-    tables: OmopTables, drugs: Mapping[str, Sequence[int]], *, descendants: bool
-) -> dict[str, pl.DataFrame]:
-    """Return when every drug was given to whom, by the name of its column."""
-    found = {}
-    for name, concepts in drugs.items():
-        wanted = set(concepts)
-        if descendants and tables.has("concept_ancestor"):
-            column, ancestors = "descendant_concept_id", ("ancestor_concept_id", list(concepts))
-            wanted |= set(tables.read("concept_ancestor", [column], ancestors)[column].to_list())
-        found[name] = _exposures(tables, sorted(wanted), concepts)
-    return found
-
-
-def _exposures(tables: OmopTables, concepts: Sequence[int], drug: Sequence[int]) -> pl.DataFrame:
+def _exposures(tables: OmopTables, drug: Sequence[int], *, descendants: bool) -> pl.DataFrame:
+    """Return when a drug was given to whom."""
+    wanted = set(drug)
+    if descendants and tables.has("concept_ancestor"):
+        column, ancestors = "descendant_concept_id", ("ancestor_concept_id", list(drug))
+        wanted |= set(tables.read("concept_ancestor", [column], ancestors)[column].to_list())
     columns = ["person_id", "drug_concept_id", _DATE]
     found = tables.read(
-        "drug_exposure", columns, ("drug_concept_id", concepts), optional=["provider_id"]
+        "drug_exposure", columns, ("drug_concept_id", sorted(wanted)), optional=["provider_id"]
     )
     if found.height:
         return found.rename({"provider_id": "drug_provider"})
-    common = (
-        tables.read("drug_exposure", ["drug_concept_id"])["drug_concept_id"]
-        .value_counts(sort=True)
-        .head(3)["drug_concept_id"]
-        .to_list()
-    )
-    listed = ", ".join(str(concept) for concept in drug)
+    every = tables.read("drug_exposure", ["drug_concept_id"])["drug_concept_id"]
+    common = every.value_counts(sort=True)["drug_concept_id"].head(3)
     most = ", ".join(str(concept) for concept in common)
     raise InputError(
-        f"no drug exposure of '{tables.name}' has the concept {listed}"
-        + (f"; the most frequent are {most}" if common else "; the table is empty")
+        f"no drug exposure of '{tables.name}' has the concept {', '.join(map(str, drug))}"
+        + (f"; the most frequent are {most}" if most else "; the table is empty")
     )
-
-
-def without_earlier_drugs(
-    visits: pl.DataFrame, exposures: Mapping[str, pl.DataFrame]
-) -> pl.DataFrame:
-    """Return visits of persons who have not had all of the drugs before."""
-    new = [_new(visits, given) for given in exposures.values()]
-    return visits.filter(reduce(operator.or_, new))
 
 
 def _new(visits: pl.DataFrame, given: pl.DataFrame) -> pl.Series:
