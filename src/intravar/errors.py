@@ -168,12 +168,12 @@ class RowError(InputError):
     """
 
     def __init__(self, row: int, message: str, *values: object) -> None:
-        self.row, self._parts = row, (message, *values)
+        self.row, self._template, self._values = row, message, values
         super().__init__(message.replace("{row}", f"in data row {row + 1}"), *values)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let it come back from another process."""
-        return RowError, (self.row, *self._parts)
+        return RowError, (self.row, self._template, *self._values)
 
     def among(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> RowError:
         """Return the error for the same row, where the rows stood at these positions before."""
@@ -181,7 +181,7 @@ class RowError(InputError):
 
     def at(self, row: int) -> RowError:
         """Return the error for another row."""
-        return RowError(row, *self._parts)
+        return RowError(row, self._template, *self._values)
 
 
 @contextmanager

@@ -20,11 +20,9 @@ from intravar.errors import InputError, option, renamed, unknown_name, warn_of
 from intravar.wording import LONGEST_LABEL, LONGEST_TITLE, Words, checked_pair, checked_word
 
 Missing = Literal["indicator", "drop", "impute"]
-MISSING_POLICIES: tuple[Missing, ...] = get_args(Missing)
 Repeated = Literal["once", "all"]
 #: Columns and what to call them.
 Labels = tuple[tuple[str, str], ...]
-REPEATED_POLICIES: tuple[Repeated, ...] = get_args(Repeated)
 #: Patients below which a physician's result is not reported.
 MIN_PANEL = 30
 #: Reliability below which a physician is not ranked.
@@ -164,8 +162,8 @@ class Request:
             if not getattr(self, name):
                 raise InputError("{} is not given; name a column of the table", option(name))
         for what, given, known in (
-            ("policy for missing values", self.missing, MISSING_POLICIES),
-            ("policy for repeated patients", self.repeated, REPEATED_POLICIES),
+            ("policy for missing values", self.missing, get_args(Missing)),
+            ("policy for repeated patients", self.repeated, get_args(Repeated)),
         ):
             if given not in known:
                 raise unknown_name(what, given, known, remedy=", ".join(known))

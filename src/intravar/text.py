@@ -55,6 +55,20 @@ def checked_names(names: Sequence[str], name: str) -> None:
         seen.add(column)
 
 
+def is_plain(dtype: pl.DataType) -> bool:
+    """Tell whether values of a type can be names: neither nested nor bytes nor durations."""
+    return not (dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration))
+
+
+def checked_values(column: pl.Series, role: str, wanted: str) -> pl.Series:
+    """Return a column that has a role if its values can be told apart, and some are there."""
+    if not is_plain(column.dtype):
+        raise InputError(f"column '{column.name}' ({role}) is {column.dtype}; {wanted}")
+    if column.null_count() == len(column):
+        raise InputError(f"column '{column.name}' ({role}) is missing in every row")
+    return column
+
+
 def shortened(text: str, longest: int = 60) -> str:
     """Return a text fit for one line of a message.
 

@@ -214,7 +214,11 @@ class Ledger:
         make_folder(path.parent)
         with whole_file(path) as beside:
             yield beside
-            self._note(name, checksum(beside))
+            # What is there now is ours as well until the new file has taken its place.
+            self._known[name] = [checksum(beside)]
+            with suppress(OSError):
+                self._known[name].append(checksum(path))
+            self._save()
 
     def clear(self) -> None:
         """Remove every file that is ours, and folders that are empty then; leave all others."""
@@ -230,14 +234,6 @@ class Ledger:
         self._known = {}
         with suppress(OSError):
             (self.folder / NAME).unlink()
-
-    def _note(self, name: str, digest: str) -> None:
-        # What is there now is ours as well until the new file has taken its place.
-        current = [digest]
-        with suppress(OSError):
-            current.append(checksum(self.folder / name))
-        self._known[name] = current
-        self._save()
 
     def _save(self) -> None:
         with whole_file(self.folder / NAME) as beside:
@@ -281,11 +277,9 @@ def read_listing(path: Path, what: str | None = None) -> dict[str, list[str]]:
             name: [digests] if isinstance(digests, str) else [str(each) for each in digests]
             for name, digests in found["files"].items()
             # A name that leads out of the folder is none that we wrote.
-            if isinstance(digests, str | list) and _stays_inside(name)
+            if isinstance(digests, str | list)
+            and not Path(name).is_absolute()
+            and ".." not in Path(name).parts
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
-
-
-def _stays_inside(name: str) -> bool:
-    return not Path(name).is_absolute() and ".." not in Path(name).parts

@@ -114,11 +114,13 @@ def estimate_cost(
         halves = 2 * time_of_fit(_of(size, min(n, MOST_HALVED) // 2), method)
         some = _of(size, min(n, MOST_COMMON)) if n_patients else size
         more = (3 if n <= FEW_PATIENTS else 1) * halves + _time_of_noise(some)
-    seconds = own + more + _around(n, p)
+    # Loading, the rule, diagnostics, reasons not recorded and writing.
+    seconds = own + more + float(START + 1.2 + 4e-5 * min(n, 30_000) * np.sqrt(p))
     if periods:
         seconds += time_of_fit(Size(n, p + 1, size.panels), method)
         seconds += sum(_time_of_noise(_of(size, count)) for count in periods)
-    memory_mb = _memory_mb(size, method)
+    fixed, each = memory_of_learning(size, [] if method is None else [method])
+    memory_mb = (fixed + each * n) / 1e6
     if n_patients and method is not None:
         seconds += (2 if periods else 1) * time_of_others(size, n_patients, method)
         memory_mb += (os.cpu_count() or 1) * (READER_MB + READER_VALUE_MB * p)
@@ -150,11 +152,6 @@ def _of(size: Size, n_patients: int) -> Size:
     return Size(n_patients, size.n_covariates, size.panels * share)
 
 
-def _around(n_patients: int, n_covariates: int) -> float:
-    """Return the seconds of loading, the rule, diagnostics, reasons not recorded and writing."""
-    return float(START + 1.2 + 4e-5 * min(n_patients, 30_000) * np.sqrt(n_covariates))
-
-
 def memory_of_learning(size: Size, methods: Sequence[type[Estimator]]) -> tuple[float, float]:
     """Return the bytes that methods take to learn one after the other, and those per patient."""
     works = [method.work(size) for method in methods] or [Work(0.0)]
@@ -170,8 +167,3 @@ def memory_of_learning(size: Size, methods: Sequence[type[Estimator]]) -> tuple[
 def _held(size: Size, work: Work) -> float:
     """Return the bytes that are held for a patient."""
     return 8 * work.copies * (size.n_covariates + 4) + work.held
-
-
-def _memory_mb(size: Size, method: type[Estimator] | None) -> float:
-    fixed, each = memory_of_learning(size, [] if method is None else [method])
-    return (fixed + each * size.n_patients) / 1e6

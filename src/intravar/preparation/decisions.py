@@ -14,11 +14,11 @@ import polars as pl
 
 from intravar.errors import InputError, RowError, did_you_mean, option
 from intravar.observed import Observed, natural_places
-from intravar.preparation.kinds import CODES, said_of, sentinels
+from intravar.preparation.kinds import CODES, about_codes
 from intravar.request import MIN_PANEL
 from intravar.sources.plain import as_names, plain_column
-from intravar.sources.texts import EXACT, typed_texts
-from intravar.text import MISSING, clean_texts, shortened
+from intravar.sources.texts import EXACT, PLAIN, typed_texts
+from intravar.text import MISSING, checked_values, clean_texts, shortened
 
 
 def physician_names(column: pl.Series) -> tuple[pl.Series, str]:
@@ -33,18 +33,13 @@ def physician_names(column: pl.Series) -> tuple[pl.Series, str]:
     '2 names differ in capitals, spaces or leading zeros alone; each counts by itself'
     """
     column = plain_column(column, keep=True)
-    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration):
-        raise InputError(
-            f"column '{column.name}' (who decided) is {column.dtype}; give names or numbers"
-        )
+    column = checked_values(column, "who decided", "give names or numbers")
     if column.dtype.is_float() and (column.abs() >= EXACT).any():
         raise InputError(
             f"column '{column.name}' (who decided) has numbers of more than 15 digits stored as "
             "floating point, which does not tell them apart; store them as text or whole numbers"
         )
     names = as_names(column)
-    if names.null_count() == len(names):
-        raise InputError(f"column '{column.name}' (who decided) is missing in every row")
     if column.dtype.is_integer():
         return column, ""
     if column.dtype.is_float() and not names.str.contains(".", literal=True).any():
@@ -152,7 +147,6 @@ _SIGNS: dict[str, Callable[[pl.Series, float], pl.Series]] = {
     "<": operator.lt,
 }
 _COMPARISON = re.compile(r"^\s*(>=|<=|>|<)\s*([+-]?\d+(?:\.\d+)?)\s*$")
-_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True)
@@ -189,13 +183,8 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
     >>> found.values.to_list(), found.note
     ([1, 1, 1, None, 0], "'STATIN' counts as 'statin'; '?' counts as missing")
     """
-    name = column.name
-    column = plain_column(column, keep=True)
-    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration):
-        raise InputError(
-            f"column '{name}' (the decision) is {column.dtype}; a decision is a number, a text or "
-            "true and false"
-        )
+    name, wanted_type = column.name, "a decision is a number, a text or true and false"
+    column = checked_values(plain_column(column, keep=True), "the decision", wanted_type)
     raw = clean_texts(column.cast(pl.String))
     comparison = _COMPARISON.match(positive) if positive is not None else None
     if comparison is not None and (raw == positive).any():
@@ -204,12 +193,11 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
     if positive is not None and comparison is None:
         wanted = str(_keys(pl.Series([positive]))[0])
     texts, note = _spelled_alike(raw, wanted, comparison is not None)
-    if texts.null_count() == len(texts):
-        raise InputError(f"column '{name}' (the decision) is missing in every row")
+    checked_values(texts, "the decision", wanted_type)
     if comparison is not None:
         numbers = _numbers(texts, comparison[0].strip())
         coded = _SIGNS[comparison[1]](numbers, float(comparison[2])).cast(pl.Int8)
-        note = _joined(note, said_of(sentinels(numbers)))
+        note = _joined(note, about_codes(numbers))
         words = (f"{name} {comparison[1]} {comparison[2]}", "otherwise")
     elif wanted is not None and positive is not None:
         coded = _equal_to(texts, wanted, positive)
@@ -232,7 +220,7 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
 def _keys(texts: pl.Series) -> pl.Series:
     """Return what spellings of one answer have in common: 1.0 is 1, Statin is statin."""
     plain = clean_texts(texts).str.to_lowercase().str.replace_all(r"\s+", " ")
-    is_number = plain.str.contains(_NUMBER).fill_null(False)
+    is_number = plain.str.contains(PLAIN).fill_null(False)
     numbers = plain.set(~is_number, None).cast(pl.Float64)
     whole = numbers.cast(pl.Int64, strict=False)
     written = whole.cast(pl.String).zip_with(
@@ -250,7 +238,7 @@ def _spelled_alike(raw: pl.Series, wanted: str | None, compared: bool) -> tuple[
     known = set(spelled["key"]) - UNKNOWN - DOUBTFUL
     against = known - {wanted} if wanted is not None else known & NO
     absent = (UNKNOWN | DOUBTFUL if against or compared else UNKNOWN - DOUBTFUL) - {wanted}
-    numbers = set(spelled["key"].filter(spelled["key"].str.contains(_NUMBER)))
+    numbers = set(spelled["key"].filter(spelled["key"].str.contains(PLAIN)))
     chosen: dict[str, str] = {}
     renamed: dict[str, str | None] = {}
     merged, left_out = [], []

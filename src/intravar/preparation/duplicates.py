@@ -19,6 +19,7 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.panels import HashArray
 from intravar.preparation.roles import Roles, identifier, names_patients
 from intravar.sources.plain import plain_column
+from intravar.text import is_plain
 from intravar.wording import Sentence
 
 #: Rows that are alike are copies if there are so many times more than chance gives.
@@ -61,7 +62,7 @@ def each_once(
         return np.arange(table.height), {}
     # Whoever decided is the same among those of whom one is kept, whatever the name.
     described = (name for name in sorted(table.columns) if name != roles.physician)
-    plain = [name for name in described if _is_plain(table[name])]
+    plain = [name for name in described if is_plain(table.schema[name])]
     texts = table.select(pl.col(plain).cast(pl.String))  # 1 and "1" are one id
     order = np.argsort(texts.hash_rows(seed=0).to_numpy(), kind="stable")
     who = table[roles.physician].rank("dense").to_numpy().astype(np.int64)
@@ -74,10 +75,6 @@ def each_once(
         again: max(0, n_left_out - repeated.n_copies),
     }
     return kept, {reason: count for reason, count in dropped.items() if count}
-
-
-def _is_plain(column: pl.Series) -> bool:
-    return not (column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration))
 
 
 def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None) -> RepeatedRows:
@@ -111,7 +108,7 @@ def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None)
 def _of_one_patient(column: pl.Series) -> IntArray | None:
     """Return a number per row, the same for one name; a row without a name is a patient apart."""
     column = plain_column(column, keep=True)
-    if not _is_plain(column) or column.null_count() == len(column):
+    if not is_plain(column.dtype) or column.null_count() == len(column):
         return None
     codes = column.rank("dense").cast(pl.Int64)
     alone = pl.Series(np.arange(len(column)) + len(column) + 1)
@@ -286,12 +283,7 @@ def _pairs(counts: IntArray) -> float:
 
 def _dealt(whole: IntArray, common: int) -> IntArray:
     """Split rows that are alike into groups of copies, as many as the table has of every row."""
-    order = np.argsort(whole, kind="stable")
-    sizes = np.bincount(whole)
-    place = np.arange(len(whole)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    dealt = np.empty_like(whole)
     # The k-th of so many copies of each patient stand together.
-    dealt[order] = whole[order] * (len(whole) // common + 1) + place % (
-        sizes[whole[order]] // common
-    )
-    return np.unique(dealt, return_inverse=True)[1].astype(np.int64)
+    place = pl.int_range(pl.len()).over("whole") % (pl.len().over("whole") // common)
+    rows = pl.DataFrame({"whole": whole}).with_columns(place.alias("place"))
+    return _numbered(rows, ["whole", "place"])

@@ -47,11 +47,8 @@ class Encoded:
 
 def complete_rows(columns: Sequence[Column]) -> npt.NDArray[np.bool_]:
     """Tell which rows have a value in every column."""
-    complete = np.ones(len(columns[0].values), dtype=np.bool_)
-    for column in columns:
-        if column.values.null_count():
-            complete &= column.values.is_not_null().to_numpy()
-    return complete
+    known = pl.all_horizontal(pl.all().is_not_null())
+    return pl.DataFrame([each.values for each in columns]).select(known).to_series().to_numpy()
 
 
 @dataclass(frozen=True)

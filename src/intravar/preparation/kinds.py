@@ -19,36 +19,30 @@ from intravar.text import shortened, without_missing
 CODES = (-1, -7, -8, -9, -77, -88, -99, -999, -9999, 9, 77, 88, 99, 777, 888, 999, 9999, 99999)
 
 
-def sentinels(numbers: pl.Series) -> list[int]:
-    """Return the codes that lie apart from all other numbers of a column.
+def about_codes(numbers: pl.Series) -> str:
+    """Say that numbers which lie apart from all others look like codes; "" if none does.
 
     Examples
     --------
-    >>> sentinels(pl.Series([50, 61, 999, 47]))
-    [999]
-    >>> sentinels(pl.Series([90, 98, 99, 97]))
-    []
+    >>> about_codes(pl.Series([50, 61, 999, 47]))
+    '999 lies apart from all other values: empty it if it means that nobody knows'
+    >>> about_codes(pl.Series([90, 98, 99, 97]))
+    ''
     """
     present = numbers.drop_nulls().cast(pl.Float64)
     coded = present.is_in([float(code) for code in CODES])
     others = present.filter(~coded)
     if not coded.any() or others.n_unique() < 2:
-        return []
+        return ""
     low, high = float(others.min()), float(others.max())  # type: ignore[arg-type]
     apart = max(0.5 * (high - low), 1.0)
-    return [
-        int(code)
+    codes = [
+        str(int(code))
         for code in present.filter(coded).unique().sort()
         if (code < 0 <= low) or code - high > apart or low - code > apart
     ]
-
-
-def said_of(codes: list[int]) -> str:
-    """Say that numbers look like codes for what is not known; "" for none."""
-    if not codes:
-        return ""
-    listed = ", ".join(str(code) for code in codes[:3])
-    return f"{listed} lies apart from all other values: empty it if it means that nobody knows"
+    said = "lies apart from all other values: empty it if it means that nobody knows"
+    return f"{', '.join(codes[:3])} {said}" if codes else ""
 
 
 Kind = Literal["number", "yes/no", "date", "category", "identifier", "constant", "empty", "other"]
@@ -130,7 +124,7 @@ def understand(
     if numbers is None or kind == "identifier":
         return Column(name, kind, column, note)
     if column.dtype.is_numeric():
-        note = said_of(sentinels(numbers))
+        note = about_codes(numbers)
     return Column(name, kind, numbers, note)
 
 

@@ -28,7 +28,7 @@ from intravar.preparation.recipe import (
 from intravar.preparation.roles import Roles, assign_roles
 from intravar.preparation.sample import NOBODY, UNDECIDED
 from intravar.request import Missing, Request
-from intravar.text import clean_name, clean_texts, shortened
+from intravar.text import checked_values, clean_name, clean_texts, shortened
 from intravar.wording import Sentence
 
 if TYPE_CHECKING:
@@ -180,13 +180,9 @@ def _cases(
     case: pl.Series, physician: pl.Series, coded: CodedDecision, rows: IntArray
 ) -> pl.DataFrame:
     """Return every decision with its case, those on cases seen again included."""
-    if case.dtype.is_nested() or case.dtype in (pl.Binary, pl.Object, pl.Duration):
-        raise InputError(
-            f"column '{case.name}' (the case) is {case.dtype}; a case is a name or a number"
-        )
-    named = clean_texts(case.cast(pl.String))[rows]
-    if named.null_count() == len(named):
-        raise InputError(f"column '{case.name}' (the case) is missing in every row")
+    wanted = "a case is a name or a number"
+    case = checked_values(case, "the case", wanted)
+    named = checked_values(clean_texts(case.cast(pl.String))[rows], "the case", wanted)
     return pl.DataFrame(
         {"case": named, "decision": coded.values[rows], "physician": physician[rows]}
     )
