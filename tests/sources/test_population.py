@@ -18,6 +18,7 @@ from intravar.sources import read_source
 from intravar.sources.plain import forms_of_large, plain_table
 from intravar.sources.reading import ROW, only, scan_source
 from intravar.sources.selection import belongs
+from intravar.sources.texts import among
 from intravar.where import (
     Combined,
     Compared,
@@ -323,7 +324,7 @@ def chosen_of_large(table: pl.DataFrame, where: str) -> list[Any] | str:
     rows = lazy.collect().drop(ROW)
     if not rows.height:
         return chosen(table, where)
-    plain, _ = plain_table(rows, names, forms=forms.among(forms_of_large(lazy.drop(ROW), names)))
+    plain, _ = plain_table(rows, names, forms=among(forms, forms_of_large(lazy.drop(ROW), names)))
     kept = plain.with_columns(pl.col("doctor", "drug").cast(pl.String))
     kept = kept.select(sorted(plain.columns)).sort("row")
     return [kept.columns, *map(str, kept.iter_rows())]

@@ -38,9 +38,9 @@ from intravar.preparation.sample import (
 )
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources import Source, read_source
-from intravar.sources.plain import Forms, forms_of_large, plain_table
+from intravar.sources.plain import forms_of_large, plain_table
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
-from intravar.sources.texts import Form
+from intravar.sources.texts import Forms, among
 from intravar.text import clean_name
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ def _of_large(scanned: Scanned, request: Request, method: str) -> dict[str, Chec
     inside = None
     if request.where is not None:
         inside = only(scanned, request.where, forms, _as_text(request))
-        forms = forms.among(forms_of_large(inside, _as_text(request)))
+        forms = among(forms, forms_of_large(inside, _as_text(request)))
     census = take_census(
         scanned,
         physician,
@@ -406,7 +406,7 @@ def _notes_on_sample(beyond: Beyond, prepared: Prepared, request: Request) -> li
 def _refuse_odd_texts(rows: pl.LazyFrame, recipe: Recipe, forms: Forms) -> None:
     """Refuse a text among numbers, or dates, that only rows beyond the sample hold."""
     for name, kind in recipe.kinds:
-        if kind != "category" and forms.columns.get(name) == Form():
+        if kind != "category" and name in forms and forms[name].kind == "words":
             column = rows.select(ROW, name).collect(engine="streaming").sort(ROW)
             with counted_among(column[ROW].to_numpy().astype(np.int64)):
                 understand_as(column[name], kind)

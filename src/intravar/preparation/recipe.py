@@ -21,7 +21,8 @@ from intravar.preparation.encoding import Coding, complete_rows, encode_with, le
 from intravar.preparation.kinds import Column, Kind, understand, understand_as
 from intravar.preparation.roles import Roles
 from intravar.request import Missing, Repeated
-from intravar.sources.plain import Forms, plain_table
+from intravar.sources.plain import plain_table
+from intravar.sources.texts import Forms
 from intravar.wording import Sentence
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ rows of a column; a column that does not tell by itself is read as the others ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -21,14 +20,14 @@ import polars as pl
 from intravar.errors import InputError
 from intravar.sources.texts import (
     EXACT,
-    NOTHING,
     PLAIN,
     POINTS,
     YEAR_FIRST,
-    Form,
+    Forms,
+    read_alike,
     settled,
-    shared_habits,
     text_forms,
+    typed_texts,
 )
 from intravar.text import MISSING, checked_names, clean_name, meant, shortened
 
@@ -134,28 +133,9 @@ _PER_DAY = {"D": 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000
 BEGINNING = 10_000
 
 
-@dataclass(frozen=True)
-class Forms:
-    """How the columns of texts of a table are written, and the habits by which each is read."""
-
-    columns: Mapping[str, Form]
-    habits: Mapping[str, frozenset[str]]
-
-    @classmethod
-    def of(cls, columns: Mapping[str, Form]) -> Forms:
-        """Read columns that do not tell as those are written that do."""
-        shared = shared_habits(columns)
-        return cls(columns, {name: form.own(shared) for name, form in columns.items()})
-
-    def among(self, some: Forms) -> Forms:
-        """Return the forms of some rows, read by what all rows tell."""
-        habits = {name: self.habits.get(name, own) for name, own in some.habits.items()}
-        return Forms(some.columns, habits)
-
-
 def forms_of(table: pl.DataFrame, as_text: Collection[str] = ()) -> Forms:
     """Return how the texts of a table are written."""
-    return Forms.of(text_forms(texts_of(plain_columns(table, as_text), as_text)))
+    return text_forms(texts_of(plain_columns(table, as_text), as_text))
 
 
 def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
@@ -168,7 +148,7 @@ def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
     stored = lazy.collect_schema().items()
     names = [name for name, dtype in stored if dtype in kinds and name not in as_text]
     first = texts_of(plain_columns(lazy.select(names).head(BEGINNING).collect(engine="streaming")))
-    forms = text_forms(first)
+    forms = dict(text_forms(first))
     asked: dict[str, pl.Expr] = {}
     again = [name for name in names if first[name].null_count() == first.height]
     for name in names:
@@ -180,15 +160,15 @@ def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
             asked[name] = (fits | absent).all() & settles
         elif known.kind == "date" and known.pattern == YEAR_FIRST:
             asked[name] = (cell.str.contains(YEAR_FIRST) | absent).all()
-        elif known != Form():
+        elif known.kind != "words":
             again.append(name)  # no other row makes numbers of words
     if asked:
         answers = lazy.select(**asked).collect(engine="streaming").row(0, named=True)
         again += [name for name, holds in answers.items() if not holds]
     for name in again:
         values = lazy.select(pl.col(name).unique()).collect(engine="streaming")
-        forms |= forms_of(values).columns
-    return Forms.of(forms)
+        forms |= forms_of(values)
+    return read_alike(forms)
 
 
 _WHOLE = r"^-?[0-9]+(?:\.0+)?$"
@@ -215,11 +195,9 @@ def plain_table(
     """
     plain = plain_columns(with_clean_names(table, name), as_text)
     texts = texts_of(plain, as_text)
-    forms = forms or Forms.of(text_forms(texts))
-    unseen = [name for name in texts.columns if name not in forms.columns]
-    written = {**forms.columns, **text_forms(texts.select(unseen))}
+    forms = text_forms(texts) if forms is None else forms
     typed = [
-        written[column.name].typed(column, forms.habits.get(column.name, NOTHING))
+        forms[column.name].typed(column) if column.name in forms else typed_texts(column)
         for column in texts.get_columns()
     ]
     said: dict[str, list[str]] = {}

@@ -23,13 +23,13 @@ from intravar.sources.delimited import scan_text
 from intravar.sources.files import read_file, scan_parquet
 from intravar.sources.paths import database_kind, without_password
 from intravar.sources.plain import (
-    Forms,
     forms_of,
     plain_table,
     refuse_far_dates,
     series_of,
     with_clean_names,
 )
+from intravar.sources.texts import Forms, among
 from intravar.text import checked_names, checked_shape, clean_name, first_line
 
 #: How the names begin of columns that are added to the rows of a large table.
@@ -227,7 +227,7 @@ def _source(
     # What a column holds is found out anew, as if the table had been filtered before; how it is
     # written all rows tell.
     chosen = checked_shape(frame.filter(inside), called)
-    plain, more = plain_table(chosen, as_text, called, forms.among(forms_of(chosen, as_text)))
+    plain, more = plain_table(chosen, as_text, called, among(forms, forms_of(chosen, as_text)))
     rows = inside.arg_true().to_numpy().astype(np.int64)
     return Source(plain, name, (*notes, *more), rows=rows, n_outside=frame.height - plain.height)
 
@@ -270,6 +270,8 @@ def _series(name: str, values: Any) -> pl.Series:
     if isinstance(values, pl.Series):
         return values.alias(name)
     if isinstance(values, np.ndarray) and values.dtype != object:
+        if values.dtype == np.dtype("datetime64[s]"):
+            values = values.astype("datetime64[ms]")  # polars has no seconds
         return pl.Series(name, values)
     if isinstance(values, nw.Series):
         try:

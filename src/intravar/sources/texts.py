@@ -8,10 +8,10 @@ columns of the table; where neither tells, nobody guesses. All questions are ask
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -108,7 +108,8 @@ class Form:
     their `marks` are points, commas, spaces and per cent signs. Dates match the pattern, which may
     be a format with names of months, or "" for a time of day. Beside decimal points numbers that
     all have a point are `fixed` decimals. With two-digit years that may lie on either side of a
-    century nothing is read.
+    century nothing is read. Where a column does not tell by itself it is read by `habits`, those of
+    its table.
     """
 
     kind: Literal["words", "true or false", "number", "date"] = "words"
@@ -118,6 +119,7 @@ class Form:
     marks: frozenset[str] = NOTHING
     fixed: bool = False
     two_centuries: bool = False
+    habits: frozenset[str] = NOTHING
 
     def way(self, habits: frozenset[str]) -> Way | None:
         """Choose a way by how other columns are written; None if they do not tell either."""
@@ -126,20 +128,19 @@ class Form:
         told = next((way for way in self.ways if way in habits), None)
         return "." if told is None and self.fixed and POINTS in habits else told
 
-    def own(self, habits: frozenset[str]) -> frozenset[str]:
+    def read_by(self, habits: frozenset[str]) -> Form:
         """Put what the column tells by itself before what the table does."""
-        way = self.way(habits)
-        if way is None:
-            return habits
-        return (habits - (_SIGNS if way in _SIGNS else _ORDERS)) | {way}
+        if (way := self.way(habits)) is not None:
+            habits = (habits - (_SIGNS if way in _SIGNS else _ORDERS)) | {way}
+        return replace(self, habits=habits)
 
-    def typed(self, column: pl.Series, habits: frozenset[str] = NOTHING) -> Typed:
+    def typed(self, column: pl.Series) -> Typed:
         """Return texts that are written so by what they hold, or as they are where in doubt."""
         if self.kind == "true or false":
             return Typed(column.str.to_lowercase() == "true")
         if self.kind == "words":
             return Typed(column)
-        way = self.way(habits)
+        way = self.way(self.habits)
         if way is None or self.two_centuries:
             return Typed(column, doubt=self._doubt(column))
         return (_numbers if self.kind == "number" else _dates)(column, self, way)
@@ -161,16 +162,25 @@ class Form:
         )
 
 
-def shared_habits(forms: Mapping[str, Form]) -> frozenset[str]:
-    """Return what columns prove about how their table is written, where they agree."""
+#: How the columns of texts of a table are written.
+Forms: TypeAlias = Mapping[str, Form]
+
+
+def read_alike(forms: Forms) -> Forms:
+    """Read columns that do not tell as those are written that do, where these agree."""
     proven = NOTHING.union(*(form.proves for form in forms.values()))
     for rivals in (_SIGNS, _ORDERS):
         if len(proven & rivals) > 1:
             proven -= rivals
-    return proven
+    return {name: form.read_by(proven) for name, form in forms.items()}
 
 
-def text_forms(texts: pl.DataFrame) -> dict[str, Form]:
+def among(forms: Forms, some: Forms) -> Forms:
+    """Return the forms of some rows, read by what all rows tell."""
+    return {name: replace(form, habits=forms.get(name, form).habits) for name, form in some.items()}
+
+
+def text_forms(texts: pl.DataFrame) -> Forms:
     """Tell how the columns of a table of texts are written.
 
     Examples
@@ -190,7 +200,7 @@ def text_forms(texts: pl.DataFrame) -> dict[str, Form]:
     for (name, find, _), so in zip(begins, holds, strict=True):
         if so and forms[name] == Form():
             forms[name] = find(texts[name].drop_nulls()) or Form()
-    return forms
+    return read_alike(forms)
 
 
 @lru_cache(4096)
