@@ -316,6 +316,11 @@ def far_in_pandas(folder: Path) -> Any:
     return far_table().to_pandas()
 
 
+def far_in_arrays(folder: Path) -> Any:
+    arrays = {name: column.to_numpy() for name, column in far_table().to_dict().items()}
+    return arrays | {"seen": arrays["seen"].astype("datetime64[s]")}
+
+
 def far_in_parquet(folder: Path) -> Path:
     far_table().write_parquet(folder / "t.parquet")
     return folder / "t.parquet"
@@ -334,7 +339,7 @@ def far_in_duckdb(folder: Path) -> Path:
 
 @pytest.mark.parametrize("sample", [1000, 20])
 @pytest.mark.parametrize(
-    "write", [lambda _: far_table(), far_in_pandas, far_in_parquet, far_in_duckdb]
+    "write", [lambda _: far_table(), far_in_arrays, far_in_pandas, far_in_parquet, far_in_duckdb]
 )
 def test_far_dates_are_refused(
     tmp_path: Path, write: Any, sample: int, monkeypatch: pytest.MonkeyPatch

@@ -293,7 +293,9 @@ def refuse_far_dates(table: pl.DataFrame | pl.LazyFrame) -> None:
     found = table.lazy().select(**far).collect(engine="streaming") if far else pl.DataFrame()
     for column in found.get_columns():
         if (value := column[0]) is not None:
-            raise far_date(column.name, _written(value, stored[column.name]))
+            dtype = stored[column.name]
+            kind = np.timedelta64 if isinstance(dtype, pl.Duration) else np.datetime64
+            raise far_date(column.name, str(kind(value, getattr(dtype, "time_unit", "D"))))
 
 
 @lru_cache(4096)
@@ -304,12 +306,6 @@ def _far(place: int, dtype: pl.DataType) -> pl.Expr:
     largest = 2 ** (31 if dtype == pl.Date else 63) - 1
     lost = number.is_between(1 - largest, largest - 1) & read.is_null()
     return number.filter(lost).first()
-
-
-def _written(value: int, dtype: pl.DataType) -> str:
-    if isinstance(dtype, pl.Duration):
-        return str(np.timedelta64(value, dtype.time_unit))
-    return str(np.datetime64(value, getattr(dtype, "time_unit", "D")))
 
 
 def far_date(column: str, value: str) -> InputError:
