@@ -1,6 +1,7 @@
 """Large tables gone through a piece at a time: the same rows as read at once, from every source."""
 
 import gzip
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from intravar.preparation.sample import draw, take_census
 from intravar.request import Request
 from intravar.sources import read_source
 from intravar.sources.databases import base
+from intravar.sources.plain import forms_of_large
 from intravar.sources.reading import ROW, scan_source
 from postgres import server
 
@@ -122,3 +124,11 @@ def test_a_lot_moves_nobody(table: pl.DataFrame):
     assert shuffled is not None
     again = draw(take_census(shuffled, "doctor", ["drug"]), 200, 1)
     assert again.codes.tolist() == draw(census, 200, 1).codes.tolist()
+
+
+def test_columns_of_any_name() -> None:
+    """`self` is what libraries call an argument of their own."""
+    table = pl.DataFrame({"doctor": ["a", "b"] * 50, "drug": [0, 1] * 50, "self": ["1.5"] * 100})
+    lazy = table.with_columns(pl.lit(date(2020, 1, 1)).alias("exprs")).lazy()
+    assert forms_of_large(lazy, ["doctor", "drug"])["self"].kind == "number"
+    assert read_source(table.rename({"self": "exprs", "drug": "self"})).table.width == 3

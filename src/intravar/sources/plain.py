@@ -163,7 +163,8 @@ def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
         elif known.kind != "words":
             again.append(name)  # no other row makes numbers of words
     if asked:
-        answers = lazy.select(**asked).collect(engine="streaming").row(0, named=True)
+        questions = (question.alias(name) for name, question in asked.items())
+        answers = lazy.select(questions).collect(engine="streaming").row(0, named=True)
         again += [name for name, holds in answers.items() if not holds]
     for name in again:
         values = lazy.select(pl.col(name).unique()).collect(engine="streaming")
@@ -285,12 +286,13 @@ def refuse_far_dates(table: pl.DataFrame | pl.LazyFrame) -> None:
     The infinity of databases, which is stored as the largest number, is a missing date.
     """
     stored = table.collect_schema()
-    far = {
-        name: _far(place, dtype)
+    found = table.select(
+        _far(place, dtype).alias(name)
         for place, (name, dtype) in enumerate(stored.items())
         if dtype == pl.Date or isinstance(dtype, pl.Datetime | pl.Duration)
-    }
-    found = table.lazy().select(**far).collect(engine="streaming") if far else pl.DataFrame()
+    )
+    if isinstance(found, pl.LazyFrame):
+        found = found.collect(engine="streaming")
     for column in found.get_columns():
         if (value := column[0]) is not None:
             dtype = stored[column.name]
