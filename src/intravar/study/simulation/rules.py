@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -66,20 +66,11 @@ class Score2Rule:
 
     def margin(self, covariates: pl.DataFrame) -> npt.NDArray[np.float64]:
         """Return the risk of every patient divided by the threshold of their age."""
-        column = {name: covariates[name].to_numpy() for name in self.covariates}
-        risk = score2_risk(
-            age=column["age"],
-            male=column["male"],
-            smoker=column["smoker"],
-            sbp=column["sbp"],
-            total_cholesterol=column["non_hdl"] + column["hdl"],
-            hdl=column["hdl"],
-            region=self.region,
-        )
+        x: dict[str, Any] = {name: covariates[name].to_numpy() for name in self.covariates}
+        x["total_cholesterol"] = x.pop("non_hdl") + x["hdl"]
         young, middle, old = self.thresholds
-        age = column["age"]
-        threshold = np.where(age < 50, young, np.where(age <= 69, middle, old))
-        return risk / threshold
+        threshold = np.where(x["age"] < 50, young, np.where(x["age"] <= 69, middle, old))
+        return score2_risk(**x, region=self.region) / threshold
 
     def describe(self) -> str:
         """See :class:`Rule`."""
