@@ -100,11 +100,6 @@ class Study:
         """Methods whose score is a discordance rate and can be held against the oracle."""
         return [name for name in self.methods if self.scale(name) == "discordance"]
 
-    @cached_property
-    def other_methods(self) -> list[str]:
-        """Methods whose score only ranks."""
-        return [name for name in self.methods if self.scale(name) != "discordance"]
-
     def scale(self, method: str) -> str:
         """Return what the score of a method measures."""
         if method in self._described:

@@ -23,8 +23,8 @@ def group_panels(results: Study, width: int, condition: str) -> Drawing:
     side = width // columns
     parts: dict[str, Drawing] = {
         f"{results.label(method)} score": _model_scores(results, condition, method, side)
-        for method in results.other_methods
-        if results.of(condition, [method]).height
+        for method in results.methods
+        if method not in results.rate_methods and results.of(condition, [method]).height
     }
     parts["Discordance by method"] = _discordance(results, condition, side)
     parts["Delta per physician (mean in brackets)"] = _deltas(results, condition, side)
