@@ -96,7 +96,7 @@ def _trace(plot: Plot, own: list[dict[str, Any]], number: int, height: dict[str,
 
 def _mean_deltas(results: Study, condition: str) -> dict[str, float]:
     """Return every method's mean delta in the first draw of a condition, as stored."""
-    found = results.cells(f"{condition}_groups", "mean_delta", results.rate_methods)
+    found = results.cells(f"{condition}_groups", ["mean_delta"], results.rate_methods)
     return dict(found.drop_nulls("first").select("method", "first").iter_rows())
 
 
