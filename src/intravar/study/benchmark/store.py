@@ -53,7 +53,6 @@ class Part:
 
     name: str
     record: Mapping[str, Any]
-    path: Path
 
     @property
     def finished(self) -> list[tuple[str, int, str]]:
@@ -100,7 +99,7 @@ class Store:
 
     # --- parts ---
 
-    def write(self, result: UnitResult) -> Part:
+    def write(self, result: UnitResult) -> None:
         """Keep the result of a unit; a crash at any moment leaves either all of it or none."""
         unit = result.unit
         if self._parts.record(unit.name).exists() and self._sound_part(unit.name) is None:
@@ -121,8 +120,7 @@ class Store:
             "runs": result.runs,
             "details": result.details,
         }
-        kept = self._parts.keep(unit.name, {"": result.scores}, record)
-        return Part(unit.name, kept, self._parts.table(unit.name))
+        self._parts.keep(unit.name, {"": result.scores}, record)
 
     def scan(self) -> tuple[list[Part], list[str]]:
         """Return the sound parts, and the names of those that are truncated or were changed."""
@@ -143,23 +141,28 @@ class Store:
 
     def _sound_part(self, name: str) -> Part | None:
         """Return a part if it is whole, unchanged and under its own name; None otherwise."""
-        record, scores = self._parts.kept(name), self._parts.table(name)
+        record = self._parts.kept(name)
         # A copy under another name would count a second time.
         if record is None or record.get("unit") != name:
             return None
         typed = all(isinstance(record.get(key), kind) for key, kind in _RECORD.items())
         whole = typed and all(set(run) >= _RUN for run in record["runs"])
-        return Part(name, record, scores) if whole else None
+        return Part(name, record) if whole else None
 
     # --- the whole ---
 
     def gather(self, parts: list[Part]) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]:
         """Join parts to the scores, the runs and the details of the study."""
         order = ["condition", "replicate", "method", "physician"]
+        scores = [pl.DataFrame(schema=SCORE_SCHEMA)]
+        details: dict[str, Any] = {}
         try:
-            frames = [pl.read_parquet(part.path, columns=list(SCORE_SCHEMA)) for part in parts]
-            scores = pl.concat(frames) if frames else pl.DataFrame(schema=SCORE_SCHEMA)
-            return scores.sort(order), _runs(parts).sort(order[:3]), _details(parts)
+            for part in sorted(parts, key=lambda part: part.name):
+                table = self._parts.table(part.name)
+                scores.append(pl.read_parquet(table, columns=list(SCORE_SCHEMA)))
+                key = f"{part.record['condition']}.r{part.record['replicate']:03d}"
+                details.setdefault(key, {}).update(part.record["details"])
+            return pl.concat(scores).sort(order), _runs(parts).sort(order[:3]), details
         except (KeyError, TypeError, ValueError, OSError, pl.exceptions.PolarsError) as error:
             first = str(error).partition("\n")[0]
             raise InputError(
@@ -230,11 +233,3 @@ def _runs(parts: list[Part]) -> pl.DataFrame:
             if run["error"] is None or key not in finished:
                 rows.append(run | shared)
     return pl.DataFrame(rows, schema=RUN_SCHEMA)
-
-
-def _details(parts: list[Part]) -> dict[str, Any]:
-    details: dict[str, Any] = {}
-    for part in sorted(parts, key=lambda part: part.name):
-        key = f"{part.record['condition']}.r{part.record['replicate']:03d}"
-        details.setdefault(key, {}).update(part.record["details"])
-    return details

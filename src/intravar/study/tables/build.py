@@ -77,6 +77,7 @@ LEAST_COVERAGE = 0.90
 MOST_UNDEFINED = 0.10
 #: Slack for a D* that lies on the end of an interval up to rounding.
 SLACK = 1e-9
+_HELD = pl.col("d_star").is_between(pl.col("low") - SLACK, pl.col("high") + SLACK)
 
 
 def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -120,8 +121,8 @@ def _group_columns(here: pl.DataFrame, rates: frozenset[str]) -> Iterator[Column
             own = pl.col("group") == number
             yield Column(f"group{number}", "score", rounding=rounding, rows=own, methods=chosen)
     yield Column("mean_delta", "delta", methods=rates - {"oracle"})
-    others, rounding = methods - {"oracle"}, _TWO_DECIMALS
-    yield Column("spearman_oracle", "oracle", rounding=rounding, methods=others, ranks=True)
+    others = methods - {"oracle"}
+    yield Column("spearman_oracle", "oracle", rounding=_TWO_DECIMALS, methods=others, ranks=True)
 
 
 def _mean_deltas(scores: pl.DataFrame) -> pl.DataFrame:
@@ -134,12 +135,8 @@ def _mean_deltas(scores: pl.DataFrame) -> pl.DataFrame:
         pl.col("delta").mean(),
         pl.col("delta").abs().mean().alias("error"),
         pl.col("delta").is_null().sum().alias("n_undefined"),
-        _held().mean().alias("coverage"),
+        _HELD.mean().alias("coverage"),
     )
-
-
-def _held() -> pl.Expr:
-    return pl.col("d_star").is_between(pl.col("low") - SLACK, pl.col("high") + SLACK)
 
 
 def _across(deltas: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -229,7 +226,7 @@ def _recovered(scores: pl.DataFrame) -> pl.DataFrame:
         ranks("d_star").alias("spearman"),
         pl.col("delta").mean(),
         (score - pl.col("d_star")).abs().mean().alias("error"),
-        _held().mean().alias("coverage"),
+        _HELD.mean().alias("coverage"),
         score.is_null().sum().alias("n_undefined"),
         score.is_null().mean().alias("undefined"),
         ranks("comparable").alias("comparable_spearman"),

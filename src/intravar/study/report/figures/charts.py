@@ -160,13 +160,11 @@ def _hint(row: Mapping[str, Any]) -> str:
 
 def _grid_cells(results: Study) -> pl.DataFrame:
     """Return the defined cells of the grid with their sizes, methods that estimate a rate only."""
-    sizes = {
-        name: {"patients": each.scenario.n_patients, "physicians": each.scenario.n_physicians}
-        for name, each in conditions_of("grid").items()
-    }
-    known = pl.DataFrame([{"condition": name, **each} for name, each in sizes.items()])
+    known = [each.scenario for each in conditions_of("grid").values()]
+    names = {"name": "condition", "n_patients": "patients", "n_physicians": "physicians"}
+    sizes = {ours: [getattr(each, name) for each in known] for name, ours in names.items()}
     cells = results.cells("grid", ["mean_delta"], results.rate_methods)
-    return cells.join(known, on="condition", maintain_order="left")
+    return cells.join(pl.DataFrame(sizes), on="condition", maintain_order="left")
 
 
 def size_grid(results: Study, width: int) -> Drawing:
