@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -51,13 +51,9 @@ class Score2Rule:
     2.5 % below 50 years, 5 % from 50 to 69, 7.5 % above.
     """
 
+    covariates: ClassVar = ("age", "non_hdl", "hdl", "sbp", "smoker", "male")
     region: Region = "low"
     thresholds: tuple[float, float, float] = (0.025, 0.05, 0.075)
-
-    @property
-    def covariates(self) -> tuple[str, ...]:
-        """See :class:`Rule`."""
-        return ("age", "non_hdl", "hdl", "sbp", "smoker", "male")
 
     def eligible(self, covariates: pl.DataFrame) -> BoolArray:
         """See :class:`Rule`."""

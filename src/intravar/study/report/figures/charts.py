@@ -289,15 +289,9 @@ def _continuum_panel(results: Study, method: str, side: int, condition: str) -> 
     if rate:
         plot.line([(0, 0), (0.5, 0.5)], "limit", "soft")
     for row in rows:
-        at, hint, number = row["d_star"], marks.physician_hint(row, title), who[row["physician"]]
-        look: dict[str, Any] = {
-            "value": "score",
-            "upright": True,
-            "ends": False,
-            "who": number,
-            "radius": 2.8,
-        }
-        marks.mark_row(plot, results, row, at, hint, **look)
+        hint, number = marks.physician_hint(row, title), who[row["physician"]]
+        look: dict[str, Any] = {"value": "score", "upright": True, "ends": False, "radius": 2.8}
+        marks.mark_row(plot, results, row, row["d_star"], hint, who=number, **look)
     return plot
 
 
