@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -50,17 +49,16 @@ def read_others(
     unread = to_be_read(census, check.beyond.drawn)
     buckets = deal_into_buckets(census, unread, limits.bucket_patients, of_one)
     with _parts(_made_of(checks, census, limits), settings) as parts:
-        if not parts.dealt(buckets.n_buckets):
-            # Another lot than that of the sample: nobody's part of it is read for being in it.
-            scatter(census, buckets, parts.deal_again(), check.request.random_state + 1)
-            parts.deal_finished(buckets.n_buckets)
+        # Another lot than that of the sample: nobody's part of it is read for being in it.
+        seed = check.request.random_state + 1
+        parts.deal(buckets.n_buckets, lambda folder: scatter(census, buckets, folder, seed))
         reads = {number: parts.kept(number) for number in range(buckets.n_buckets)}
         pending = [number for number, read in reads.items() if read is None]
         told(buckets.n_buckets - len(pending), buckets.n_buckets)
 
         def tasks() -> Iterator[BucketTask]:
             for number in pending:
-                files = bucket_files(parts.patients, number)
+                files = sorted((parts.patients / f"{_BUCKET}={number}").glob("*.parquet"))
                 content = tuple(path.read_bytes() for path in files)
                 yield BucketTask(number, content, decisions)
 
@@ -137,12 +135,8 @@ def _stored(source: str) -> list[list[Any]]:
     if not path.exists():
         return []
     files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    return [[each.name, *_when(each)] for each in files]
-
-
-def _when(path: Path) -> tuple[int, int]:
-    found = os.stat(path)
-    return found.st_size, found.st_mtime_ns
+    known = [(each.name, each.stat()) for each in files]
+    return [[name, found.st_size, found.st_mtime_ns] for name, found in known]
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +185,3 @@ def scatter(census: Census, buckets: Buckets, folder: Path, seed: int) -> None:
             f"the rows could not be dealt into buckets in '{folder}': {first_line(error)}; is "
             "there room on the disk?"
         ) from error
-
-
-def bucket_files(folder: Path, number: int) -> list[Path]:
-    """Return the files of a bucket."""
-    return sorted((folder / f"{_BUCKET}={number}").glob("*.parquet"))

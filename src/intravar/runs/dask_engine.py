@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from concurrent import futures
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -68,9 +69,12 @@ class DaskEngine:
     def check(self) -> None:
         """Refuse an address at which nobody answers, before anything is done."""
         if self.address is not None:
-            self._client().close()
+            with self._client():
+                pass
 
-    def _client(self) -> Any:
+    @contextmanager
+    def _client(self) -> Iterator[Any]:
+        """Open a client, and a cluster for it where there is none."""
         try:
             from distributed import Client, LocalCluster
         except ImportError as error:
@@ -82,16 +86,20 @@ class DaskEngine:
                 cluster = LocalCluster(
                     n_workers=self.workers, threads_per_worker=1, dashboard_address=None
                 )
-            return _OwnCluster(Client(cluster), cluster)
+            with cluster, Client(cluster) as client:
+                yield client
+            return
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return Client(self.address, timeout=self.patience)
+                client = Client(self.address, timeout=self.patience)
         except (OSError, ValueError, TimeoutError) as error:
             raise InputError(
                 f"no Dask scheduler answers at '{self.address}' within {self.patience:g} seconds; "
                 "check the address and that it is running"
             ) from error
+        with client:
+            yield client
 
 
 def _at_a_time(client: Any) -> int:
@@ -99,21 +107,6 @@ def _at_a_time(client: Any) -> int:
     workers = client.scheduler_info().get("workers", {})
     threads = sum(worker["nthreads"] for worker in workers.values())
     return TASKS_PER_THREAD * max(int(threads), FEWEST_THREADS)
-
-
-class _OwnCluster:
-    """A client that takes its cluster along when it closes."""
-
-    def __init__(self, client: Any, cluster: Any) -> None:
-        self._client = client
-        self._cluster = cluster
-
-    def __enter__(self) -> Any:
-        return self._client
-
-    def __exit__(self, *error: object) -> None:
-        self._client.close()
-        self._cluster.close()
 
 
 class _ClusterWatch:

@@ -186,12 +186,11 @@ def within(
         return Limits(max(1, int(min(asked, available / each))), usual)
     if load.least() > memory:
         raise InputError(_refused(memory, load))
-    for n_workers in range(asked, 1, -1):
+    for n_workers in range(asked, 0, -1):
         for patients in (usual, max(usual // 2, LEAST_BUCKET), LEAST_BUCKET):
             if load.reading(n_workers, patients) <= memory:
                 return Limits(n_workers, patients)
-    fitting = [n for n in (usual, max(usual // 2, LEAST_BUCKET)) if load.reading(1, n) <= memory]
-    return Limits(1, max(fitting, default=LEAST_BUCKET))
+    return Limits(1, LEAST_BUCKET)
 
 
 def _refused(memory: float, load: Load) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -149,29 +149,21 @@ class Parts:
         if finished:
             Path(self._lock.lock_file).unlink(missing_ok=True)
 
-    def dealt(self, n_buckets: int) -> bool:
-        """Tell whether the patients lie in buckets already, each as it was written."""
-        known = read_record(self.folder / _DEALT)
-        if not isinstance(known, dict) or known.get("n_buckets") != n_buckets:
-            return False
-        listed = known.get("files")
-        return isinstance(listed, dict) and listed == self._digests()
+    def deal(self, n_buckets: int, write: Callable[[Path], None]) -> None:
+        """Let buckets be written into a folder, unless they lie there as they were written."""
 
-    def deal_again(self) -> Path:
-        """Remove buckets that were not finished and return where to write them."""
-        (self.folder / _DEALT).unlink(missing_ok=True)
+        def found() -> dict[str, Any]:
+            files = sorted(self.patients.rglob("*.parquet"))
+            digests = {path.relative_to(self.patients).as_posix(): checksum(path) for path in files}
+            return {"n_buckets": n_buckets, "files": digests}
+
+        noted = self.folder / _DEALT
+        if read_record(noted) == found():
+            return
+        noted.unlink(missing_ok=True)
         shutil.rmtree(self.patients, ignore_errors=True)
-        make_private_folder(self.patients)
-        return self.patients
-
-    def deal_finished(self, n_buckets: int) -> None:
-        """Take note that all buckets are written."""
-        content = {"n_buckets": n_buckets, "files": self._digests()}
-        write_record(self.folder / _DEALT, content)
-
-    def _digests(self) -> dict[str, str]:
-        files = sorted(self.patients.rglob("*.parquet"))
-        return {path.relative_to(self.patients).as_posix(): checksum(path) for path in files}
+        write(make_private_folder(self.patients))
+        write_record(noted, found())
 
     def keep(self, read: BucketRead) -> None:
         """Keep what was read off a bucket."""
@@ -195,14 +187,9 @@ class Parts:
                 return None
             found = {}
             for at, (decision, counts) in enumerate(record["counts"].items()):
-                tables = {
-                    each: pl.read_parquet(self._read.table(name, f"{at}-{each}"))
-                    for each in TABLES
-                    if f"{at}-{each}" in record["tables"]
-                }
-                found[decision] = Others(
-                    **tables, dropped=counts["dropped"], filled=counts["filled"]
-                )
+                files = {each: self._read.table(name, f"{at}-{each}") for each in TABLES}
+                tables: dict[str, Any] = {e: pl.read_parquet(path) for e, path in files.items()}
+                found[decision] = Others(**tables, **counts)
             return BucketRead(number, found)
         except (OSError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
             return None

@@ -33,7 +33,12 @@ if TYPE_CHECKING:
 #: Further decisions of a table are called decision_2, decision_3, ...
 FURTHER = tuple(f"{DECISION}_{number}" for number in range(2, MOST_DECISIONS + 1))
 _RESERVED = (PHYSICIAN, DECISION, *FURTHER, *TRUTH_COLUMNS)
-_FORMATS = (".parquet", ".csv")
+#: Formats of files, and how each is read: physician 007 is a name, not the number 7, and types are
+#: inferred from the whole file.
+_FORMATS: dict[str, dict[str, Any]] = {
+    "parquet": {},
+    "csv": {"schema_overrides": {PHYSICIAN: pl.String}, "infer_schema_length": None},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +176,14 @@ class Cohort:
         notes: Sequence[str] = (),
         further: pl.DataFrame | None = None,
     ) -> None:
-        _check_covariates(covariates)
+        for each, dtype in covariates.schema.items():
+            if each in _RESERVED:
+                raise InputError(
+                    f"'{each}' cannot be a covariate: the name is kept for the physician, the "
+                    "decision or the truth; rename the column"
+                )
+            if not (dtype.is_numeric() or dtype == pl.Boolean):
+                raise InputError(f"covariate '{each}' is {dtype}, not a number; encode or drop it")
         decided = {DECISION: checked_decision(decision)}
         labels = checked_physician(physician)
         lengths = {"decision has": len(decided[DECISION]), "physician has": len(labels)}
@@ -179,7 +191,11 @@ class Cohort:
             lengths["truth has"] = len(truth.eligible)
         if further is not None and further.width:
             lengths["further decisions have"] = further.height
-            _check_names(further)
+            if further.columns != list(FURTHER[: further.width]):
+                raise InputError(
+                    f"further decisions are called {', '.join(further.columns)}; call them "
+                    f"{FURTHER[0]}, {FURTHER[1]} and so on, at most {len(FURTHER)}"
+                )
             decided |= {each.name: checked_decision(each) for each in further}
         for what, length in lengths.items():
             if length != covariates.height:
@@ -279,14 +295,13 @@ class Cohort:
                 f"{each.name}: {100 * each.to_numpy().mean():.1f} % decided for"
                 for each in self.decisions
             ]
-        lines.append(f"truth: {self._truth_in_words()}")
+        truth = ["not known" if self.truth is None else "known"]
+        if self.truth is not None and self.n_patients:
+            truth = [f"{100 * self.truth.share_eligible:.1f} % eligible"]
+        if self.truth is not None and self.truth.rule is not None:
+            truth.append(self.truth.rule.describe())
+        lines.append(f"truth: {'; '.join(truth)}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
-
-    def _truth_in_words(self) -> str:
-        if self.truth is None:
-            return "not known"
-        share = f"{100 * self.truth.share_eligible:.1f} % eligible" if self.n_patients else "known"
-        return share if self.truth.rule is None else f"{share}; {self.truth.rule.describe()}"
 
     # --- to and from tables ---
 
@@ -309,13 +324,10 @@ class Cohort:
 
     def write(self, path: str | os.PathLike[str], *, truth: bool = False) -> None:
         """Write the table of :meth:`to_polars` to a `.parquet` or `.csv` file, or nothing."""
-        suffix = _known_format(path)
+        kind = _known_format(path)
         table = self.to_polars(truth=truth)
         with whole_file(path) as beside:
-            if suffix == ".parquet":
-                table.write_parquet(beside)
-            else:
-                table.write_csv(beside)
+            getattr(table, f"write_{kind}")(beside)
 
     @classmethod
     def from_polars(cls, table: pl.DataFrame, *, name: str = "cohort") -> Cohort:
@@ -335,15 +347,8 @@ class Cohort:
                 f"the table has part of a truth ({', '.join(present)}) but not "
                 f"{', '.join(absent)}; drop the former or add the latter"
             )
-        truth = None
-        if present:
-            kinds = {"eligible": pl.Boolean, "group": pl.Int16}
-            columns = {each: kinds.get(each, pl.Float64) for each in needed}
-            known: dict[str, Any] = {
-                each: _truth_column(table, each, kind).to_numpy() for each, kind in columns.items()
-            }
-            truth = Truth(**known)
-        return cls._of(table.drop(present), truth, name)
+        known: dict[str, Any] = {each: _truth_column(table, each) for each in needed if present}
+        return cls._of(table.drop(present), Truth(**known) if present else None, name)
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame, *, name: str = "cohort") -> Cohort:
@@ -353,60 +358,36 @@ class Cohort:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Cohort:
         """Read what :meth:`write` wrote."""
-        suffix = _known_format(path)
-        file = Path(path)
+        kind, file = _known_format(path), Path(path)
         if not file.is_file():
             raise InputError(f"file '{file}' does not exist")
         try:
-            table = pl.read_parquet(file) if suffix == ".parquet" else _read_csv(file)
+            table = getattr(pl, f"read_{kind}")(file, **_FORMATS[kind])
         except (pl.exceptions.PolarsError, OSError) as error:
             first = str(error).splitlines()[0]
-            raise InputError(f"'{file}' is not a readable {suffix[1:]} table: {first}") from error
+            raise InputError(f"'{file}' is not a readable {kind} table: {first}") from error
         return cls.from_polars(table, name=file.stem)
 
 
 def _known_format(path: str | os.PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
-    if suffix not in _FORMATS:
+    if suffix[1:] not in _FORMATS:
         raise InputError(
             f"unknown format '{suffix or Path(path).name}'; end the name in .parquet or .csv"
         )
-    return suffix
+    return suffix[1:]
 
 
-def _read_csv(file: Path) -> pl.DataFrame:
-    # Physician 007 is a name, not the number 7; types are inferred from the whole file.
-    return pl.read_csv(file, schema_overrides={PHYSICIAN: pl.String}, infer_schema_length=None)
-
-
-def _truth_column(table: pl.DataFrame, name: str, dtype: type[pl.DataType]) -> pl.Series:
+def _truth_column(table: pl.DataFrame, name: str) -> npt.NDArray[Any]:
+    kinds = {"eligible": pl.Boolean, "group": pl.Int16}
+    dtype = kinds.get(name, pl.Float64)
     try:
         values = table[name].cast(dtype)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"column '{name}' is {table[name].dtype}, not {dtype}") from error
     if name == "group":  # a physician without a group has none in the table
-        return values.fill_null(0)
+        return values.fill_null(0).to_numpy()
     if values.null_count():
         row = int(values.is_null().arg_true()[0])
         raise InputError(f"column '{name}' is missing in row {row}; a truth is known throughout")
-    return values
-
-
-def _check_covariates(covariates: pl.DataFrame) -> None:
-    taken = [name for name in covariates.columns if name in _RESERVED]
-    if taken:
-        raise InputError(
-            f"'{taken[0]}' cannot be a covariate: the name is kept for the physician, the "
-            "decision or the truth; rename the column"
-        )
-    for name, dtype in covariates.schema.items():
-        if not (dtype.is_numeric() or dtype == pl.Boolean):
-            raise InputError(f"covariate '{name}' is {dtype}, not a number; encode or drop it")
-
-
-def _check_names(further: pl.DataFrame) -> None:
-    if further.columns != list(FURTHER[: further.width]):
-        raise InputError(
-            f"further decisions are called {', '.join(further.columns)}; call them "
-            f"{FURTHER[0]}, {FURTHER[1]} and so on, at most {len(FURTHER)}"
-        )
+    return values.to_numpy()

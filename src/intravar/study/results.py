@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -100,11 +100,6 @@ class Study:
         """Methods whose score is a discordance rate and can be held against the oracle."""
         return [name for name in self.methods if self.scale(name) == "discordance"]
 
-    @cached_property
-    def other_methods(self) -> list[str]:
-        """Methods whose score only ranks."""
-        return [name for name in self.methods if self.scale(name) != "discordance"]
-
     def scale(self, method: str) -> str:
         """Return what the score of a method measures."""
         if method in self._described:
@@ -157,17 +152,14 @@ class Study:
         place = pl.col("method").replace_strict(order, return_dtype=pl.Int32)
         return self.labelled(rows.sort(place, "physician", maintain_order=True))
 
-    def cells(self, table: str, column: str, methods: Sequence[str]) -> pl.DataFrame:
-        """Return the cells of one column of a stored table for some methods, with their labels.
+    def cells(self, table: str, columns: Iterable[str], methods: Iterable[str]) -> pl.DataFrame:
+        """Return the defined cells of some columns of a stored table for some methods, labelled.
 
-        Empty where the study has no such table.
+        None where the study has no such table.
         """
-        if table not in self.tables:
-            return pl.DataFrame(schema=CELL_SCHEMA | {"label": pl.String})
-        rows = self.tables[table].filter(
-            (pl.col("column") == column) & pl.col("method").is_in(list(methods))
-        )
-        return self.labelled(rows)
+        rows = self.tables.get(table, pl.DataFrame(schema=CELL_SCHEMA))
+        chosen = pl.col("column").is_in(list(columns)) & pl.col("method").is_in(list(methods))
+        return self.labelled(rows.filter(chosen).drop_nulls("value"))
 
     def grid(self, table: str) -> Grid:
         """Return a stored table as people read it."""

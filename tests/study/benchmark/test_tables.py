@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from intravar.study.benchmark.published import printed_cell, printed_spearman
+from intravar.study.benchmark.published import printed_cell
 from intravar.study.benchmark.units import SCORE_SCHEMA
 from intravar.study.simulation import conditions_of
 from intravar.study.tables import build_tables
@@ -206,9 +206,9 @@ def test_published():
     assert printed_cell("window_size", "euclidean", "score2").value == 0.081
     assert printed_cell("score2_groups", "oracle", "mean_delta") is None
     assert printed_cell("score2_groups", "nobody", "group1") is None
-    assert printed_spearman("lognormal", "glmm").value == 0.98
-    assert printed_spearman("continuous", "genetic-mahalanobis") is None
-    assert printed_spearman("pass1-w1-p1", "glmm") is None
+    assert printed_cell("lognormal_groups", "glmm", "spearman_oracle").value == 0.98
+    assert printed_cell("continuum", "genetic-mahalanobis", "spearman_d_star") is None
+    assert printed_cell("pass1-w1-p1", "glmm", "spearman_oracle") is None
 
 
 def test_rendering(tables):

@@ -79,7 +79,7 @@ def test_conjunctions_are_of_two_covariates_each():
         before = chance(patients, who)
         matters = [
             (chance(patients.with_columns(pl.col(name).shuffle(1)), who) != before).any()
-            for name in rule.among
+            for name in rule.covariates
         ]
         assert sum(matters) == 2
     met = shares(intravar.simulate("stress-own-conjunctions", random_state=5))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Printed(NamedTuple):
@@ -16,64 +16,29 @@ class Printed(NamedTuple):
     high: float | None = None
 
 
-#: Table of the paper that holds a condition's figures by physician group.
-GROUP_TABLES = {
-    "score2": "score2_groups",
-    "copula": "sensitivity_copula",
-    "lognormal": "sensitivity_lognormal",
-}
+#: Table that holds a condition's figures by physician group.
+GROUP_TABLES = {name: f"{name}_groups" for name in ("score2", "copula", "lognormal")}
 
 
 @cache
-def _tables() -> dict[str, Any]:
-    text = files("intravar.study.benchmark").joinpath("data/published.json").read_text("utf-8")
-    tables: dict[str, Any] = json.loads(text)
-    return tables
+def _printed() -> dict[tuple[str, str, str], Printed]:
+    text = files("intravar.study.benchmark").joinpath("data/published.toml").read_text("utf-8")
+    tables = tomllib.loads(text)
+    return {
+        (table, method, column): Printed(*cell)
+        for table, rows in tables.items()
+        for method, row in rows.items()
+        for column, cell in zip(rows["columns"], row, strict=True)
+        if method != "columns" and cell
+    }
 
 
 def printed_cell(table: str, method: str, column: str) -> Printed | None:
-    """Return what a table of the paper prints for a method in a column; None where nothing.
+    """Return what the paper prints in a table of ours; None where nothing.
 
     Examples
     --------
     >>> printed_cell("score2_groups", "learned-weights", "group1")
     Printed(value=0.107, low=0.09, high=0.12)
     """
-    found = _tables()[table]
-    row = found["rows"].get(_row_name(method))
-    if row is None or column not in found["columns"]:
-        return None
-    cell = row[found["columns"].index(column)]
-    if cell is None:
-        return None
-    return Printed(*cell) if isinstance(cell, list) else Printed(cell)
-
-
-def printed_spearman(condition: str, method: str) -> Printed | None:
-    """Return the printed rank correlation of a method with the truth.
-
-    Examples
-    --------
-    >>> printed_spearman("continuous", "mutual-information").value
-    0.679
-    """
-    simple = {
-        "score2": "score2_spearman",
-        "continuous": "continuous_spearman_vs_true_discordance",
-    }
-    if condition in simple:
-        value = _tables()[simple[condition]].get(_row_name(method))
-        return None if value is None else Printed(value)
-    if condition in GROUP_TABLES:
-        return printed_cell(GROUP_TABLES[condition], method, "spearman_gt")
-    return None
-
-
-def printed_grid() -> dict[str, Any]:
-    """Return what the paper says of the size grid: its extremes and its bound."""
-    grid: dict[str, Any] = _tables()["panel_size_grid"]
-    return grid
-
-
-def _row_name(method: str) -> str:
-    return "ground_truth" if method == "oracle" else method.replace("-", "_")
+    return _printed().get((table, method, column))

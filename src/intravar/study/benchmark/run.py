@@ -15,16 +15,10 @@ from typing import Any
 from intravar.errors import InputError, renamed
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
 from intravar.processes import Listener, Nobody, count_workers
-from intravar.runs.engines import make_engine
+from intravar.runs.engines import Engine, make_engine
 from intravar.runs.store import software_versions
-from intravar.study.benchmark.store import (
-    Part,
-    Store,
-    check_each_once,
-    check_same_replicates,
-    check_same_software,
-)
-from intravar.study.benchmark.units import Replicates, Unit, UnitResult, plan, run_unit
+from intravar.study.benchmark.store import Store, check_parts, check_same_software
+from intravar.study.benchmark.units import Replicates, Unit, plan, run_unit
 from intravar.study.results import Study
 from intravar.study.simulation.conditions import (
     Condition,
@@ -152,63 +146,54 @@ def benchmark(
             store.clear()
         store.ledger.check(_FILES)
         tell = progress or Nobody()
-        pending = _missing(units, _sound_parts(store, units, replicates_are, tell, allow_mixed))
-        going_on = _GoingOn(tell, pending, len(units) - len(pending), count_workers(n_jobs))
-        for result in work.run(run_unit, pending) if pending else ():
-            store.write(result)
-            going_on.finished(result)
+        pending = _missing(store, units, replicates_are, tell, allow_mixed)
+        kept, workers = len(units) - len(pending), count_workers(n_jobs)
+        told = [f"{kept} units are there from an earlier run and are kept"] * bool(kept)
+        told += [f"{len(pending)} units to do, {workers} at a time"] * bool(pending)
+        # With a time, if only that of nothing, it is also said where short steps are not.
+        tell.step("; ".join(told), 0.0)
+        if pending:
+            _work_off(pending, work, workers, store, tell)
         command = _command(conditions, methods, replicates, replicates_are, out)
         return _write_study(
             store, manifest(chosen, estimators, replicates, replicates_are, command)
         )
 
 
-class _GoingOn:
-    """Tells a listener which units are done, failed and worked on, and the time that is left."""
-
-    def __init__(self, tell: Listener, pending: Sequence[Unit], kept: int, workers: int) -> None:
-        self._tell, self._workers = tell, workers
-        self._pending = {unit.name: unit.group for unit in pending}
-        self._total, self._failed = len(pending), 0
-        self._seconds: dict[str, list[float]] = {}
-        told = f"{kept} units are there from an earlier run and are kept" if kept else ""
-        work = f"{self._total} units to do, {workers} at a time" if pending else ""
-        # With a time, if only that of nothing, it is also said where short steps are not.
-        tell.step("; ".join(each for each in (told, work) if each), 0.0)
-
-    def finished(self, result: UnitResult) -> None:
-        """Take note of a unit; those left take as long as those of their kind."""
-        del self._pending[result.unit.name]
-        self._seconds.setdefault(result.unit.group, []).append(result.seconds)
+def _work_off(
+    pending: Sequence[Unit], engine: Engine, workers: int, store: Store, tell: Listener
+) -> None:
+    """Run units and keep them; those left are expected to take as long as those of their kind."""
+    left = {unit.name: unit.group for unit in pending}
+    seconds: dict[str, list[float]] = {}
+    failed = 0
+    for result in engine.run(run_unit, pending):
+        store.write(result)
+        del left[result.unit.name]
+        seconds.setdefault(result.unit.group, []).append(result.seconds)
         for run in result.runs:
             if run["error"]:
-                self._failed += 1
+                failed += 1
                 where = f"{run['condition']}, replicate {run['replicate']}, {run['method']}"
-                self._tell.note(f"failed: {where}: {run['error']}")
-        means = {group: fmean(found) for group, found in self._seconds.items()}
-        usual = fmean(each for found in self._seconds.values() for each in found)
-        left = sum(means.get(group, usual) for group in self._pending.values()) / self._workers
-        running = [name.rsplit(".", 1)[0] for name in list(self._pending)[: self._workers]]
-        words = [f"{self._failed} failed"] * bool(self._failed) + [", ".join(running)]
-        done = self._total - len(self._pending)
-        self._tell.part(done, self._total, left, "; ".join(each for each in words if each))
+                tell.note(f"failed: {where}: {run['error']}")
+        means = {group: fmean(found) for group, found in seconds.items()}
+        usual = fmean(each for found in seconds.values() for each in found)
+        expected = sum(means.get(group, usual) for group in left.values()) / workers
+        running = ", ".join(name.rsplit(".", 1)[0] for name in list(left)[:workers])
+        words = "; ".join(filter(None, (f"{failed} failed" * bool(failed), running)))
+        tell.part(len(pending) - len(left), len(pending), expected, words)
 
 
-def _sound_parts(
+def _missing(
     store: Store, units: list[Unit], kind: Replicates, tell: Listener, allow_mixed: bool
-) -> list[Part]:
+) -> list[Unit]:
+    """Return what is left to do: units without the methods that are finished."""
     parts, damaged = store.scan()
     for name in damaged:
         tell.note(f"the part '{name}' is damaged or a copy; it is not counted")
-    check_same_replicates(parts, kind)
-    check_each_once(parts)
+    check_parts(parts, kind)
     if not allow_mixed:
         check_same_software(parts, {unit.name: unit for unit in units})
-    return parts
-
-
-def _missing(units: list[Unit], parts: list[Part]) -> list[Unit]:
-    """Return what is left to do: units without the methods that are finished."""
     done = {key for part in parts for key in part.finished}
     missing = []
     for unit in units:

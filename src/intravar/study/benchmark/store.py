@@ -33,13 +33,9 @@ _RECORD: dict[str, type | tuple[type, ...]] = {
     "replicate": int,
     "peak_memory_mb": (int, float),
 }
-_OF_THE_PART = {"memory_mb", "versions"}
-_KEYS = {"condition", "replicate", "method", "physician", "score"}
-_UNREADABLE = (
-    *(AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError),
-    pl.exceptions.PolarsError,
-)
+_RUN = {"condition", "replicate", "method", "seconds", "error"}
 
+#: One row per run: what is stored of it, and what it shares with its part.
 RUN_SCHEMA = {
     "condition": pl.String,
     "replicate": pl.Int32,
@@ -57,7 +53,6 @@ class Part:
 
     name: str
     record: Mapping[str, Any]
-    path: Path
 
     @property
     def finished(self) -> list[tuple[str, int, str]]:
@@ -104,7 +99,7 @@ class Store:
 
     # --- parts ---
 
-    def write(self, result: UnitResult) -> Part:
+    def write(self, result: UnitResult) -> None:
         """Keep the result of a unit; a crash at any moment leaves either all of it or none."""
         unit = result.unit
         if self._parts.record(unit.name).exists() and self._sound_part(unit.name) is None:
@@ -125,8 +120,7 @@ class Store:
             "runs": result.runs,
             "details": result.details,
         }
-        kept = self._parts.keep(unit.name, {"": result.scores}, record)
-        return Part(unit.name, kept, self._parts.table(unit.name))
+        self._parts.keep(unit.name, {"": result.scores}, record)
 
     def scan(self) -> tuple[list[Part], list[str]]:
         """Return the sound parts, and the names of those that are truncated or were changed."""
@@ -147,31 +141,29 @@ class Store:
 
     def _sound_part(self, name: str) -> Part | None:
         """Return a part if it is whole, unchanged and under its own name; None otherwise."""
-        record, scores = self._parts.kept(name), self._parts.table(name)
-        try:
-            if record is None or not all(
-                isinstance(record[k], kind) for k, kind in _RECORD.items()
-            ):
-                return None
-            if not all(set(run) >= set(RUN_SCHEMA) - _OF_THE_PART for run in record["runs"]):
-                return None
-            if not pl.read_parquet_schema(scores).keys() >= _KEYS:
-                return None
-        except _UNREADABLE:
-            return None
+        record = self._parts.kept(name)
         # A copy under another name would count a second time.
-        return Part(name, record, scores) if record["unit"] == name else None
+        if record is None or record.get("unit") != name:
+            return None
+        typed = all(isinstance(record.get(key), kind) for key, kind in _RECORD.items())
+        whole = typed and all(set(run) >= _RUN for run in record["runs"])
+        return Part(name, record) if whole else None
 
     # --- the whole ---
 
     def gather(self, parts: list[Part]) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]:
         """Join parts to the scores, the runs and the details of the study."""
         order = ["condition", "replicate", "method", "physician"]
+        scores = [pl.DataFrame(schema=SCORE_SCHEMA)]
+        details: dict[str, Any] = {}
         try:
-            frames = [pl.read_parquet(part.path, columns=list(SCORE_SCHEMA)) for part in parts]
-            scores = pl.concat(frames) if frames else pl.DataFrame(schema=SCORE_SCHEMA)
-            return scores.sort(order), runs_table(parts).sort(order[:3]), _details(parts)
-        except _UNREADABLE as error:
+            for part in sorted(parts, key=lambda part: part.name):
+                table = self._parts.table(part.name)
+                scores.append(pl.read_parquet(table, columns=list(SCORE_SCHEMA)))
+                key = f"{part.record['condition']}.r{part.record['replicate']:03d}"
+                details.setdefault(key, {}).update(part.record["details"])
+            return pl.concat(scores).sort(order), _runs(parts).sort(order[:3]), details
+        except (KeyError, TypeError, ValueError, OSError, pl.exceptions.PolarsError) as error:
             first = str(error).partition("\n")[0]
             raise InputError(
                 f"the parts in '{self.folder / _PARTS}' do not fit together ({first}); use --fresh "
@@ -179,8 +171,12 @@ class Store:
             ) from error
 
 
-def check_same_replicates(parts: list[Part], kind: str) -> None:
-    """Refuse to mix fresh and resampled replicates: no table could tell them apart."""
+def check_parts(parts: list[Part], kind: str) -> None:
+    """Refuse parts that no table could tell apart, or that would count twice.
+
+    These are fresh and resampled replicates, and two parts that score one method on one cohort.
+    """
+    seen: dict[tuple[str, int, str], str] = {}
     for part in parts:
         found = part.record["replicates"]
         if found != kind:
@@ -188,12 +184,6 @@ def check_same_replicates(parts: list[Part], kind: str) -> None:
                 f"the folder holds {found} replicates ('{part.name}'), this run makes {kind} ones; "
                 "use another --out, or --fresh to start over"
             )
-
-
-def check_each_once(parts: list[Part]) -> None:
-    """Refuse two parts that score one method on one cohort: it would count twice."""
-    seen: dict[tuple[str, int, str], str] = {}
-    for part in parts:
         for condition, replicate, method in part.finished:
             other = seen.setdefault((condition, replicate, method), part.name)
             if other != part.name:
@@ -226,29 +216,20 @@ def check_same_software(parts: list[Part], units: Mapping[str, Unit]) -> None:
             )
 
 
-def runs_table(parts: list[Part]) -> pl.DataFrame:
+def _runs(parts: list[Part]) -> pl.DataFrame:
     """Return one row per method and cohort: seconds, memory, versions, error.
 
     A method that failed once and went through later counts as having gone through.
     """
     finished = {key for part in parts for key in part.finished}
-    rows = [
-        {
-            **run,
+    rows = []
+    for part in parts:
+        shared = {
             "memory_mb": part.record["peak_memory_mb"],
             "versions": json.dumps(part.record["versions"]),
         }
-        for part in parts
-        for run in part.record["runs"]
-        if run["error"] is None
-        or (run["condition"], run["replicate"], run["method"]) not in finished
-    ]
+        for run in part.record["runs"]:
+            key = run["condition"], run["replicate"], run["method"]
+            if run["error"] is None or key not in finished:
+                rows.append(run | shared)
     return pl.DataFrame(rows, schema=RUN_SCHEMA)
-
-
-def _details(parts: list[Part]) -> dict[str, Any]:
-    details: dict[str, Any] = {}
-    for part in sorted(parts, key=lambda part: part.name):
-        key = f"{part.record['condition']}.r{part.record['replicate']:03d}"
-        details.setdefault(key, {}).update(part.record["details"])
-    return details

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 import time
 import warnings
@@ -24,6 +22,7 @@ from intravar.seeds import derived_seed, stream
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle, oracle_interval
 from intravar.study.simulation.conditions import Condition
+from intravar.writing import digest, record_checksum
 
 #: Rows that stand in every study beside the methods.
 ORACLE = "oracle"
@@ -87,7 +86,7 @@ class Unit:
     def name(self) -> str:
         """A name that no other unit of a study has; it is also a file name."""
         kind = "" if self.replicates == "fresh" else ".resampled"
-        methods = hashlib.sha256(" ".join(self.method_names).encode()).hexdigest()[:8]
+        methods = digest(" ".join(self.method_names).encode())[:8]
         return f"{self.condition.name}.r{self.replicate:03d}{kind}.{self.group}.{methods}"
 
     @property
@@ -115,8 +114,7 @@ class Unit:
 
     def configuration_hash(self) -> str:
         """Return a fingerprint of the configuration."""
-        text = json.dumps(self.configuration(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return record_checksum(self.configuration())
 
 
 @dataclass(frozen=True)
@@ -197,8 +195,8 @@ def run_unit(unit: Unit) -> UnitResult:
         details: dict[str, Any] = {"cohort": _cohort_details(cohort)}
     else:
         scores, runs, details = _fit_methods(unit, cohort, truth)
-    table = pl.concat(scores) if scores else pl.DataFrame(schema=SCORE_SCHEMA)
-    table = table.with_columns(
+    nothing = pl.DataFrame(schema=SCORE_SCHEMA)
+    table = pl.concat([nothing, *scores], how="diagonal_relaxed").with_columns(
         pl.lit(unit.condition.name).alias("condition"),
         pl.lit(unit.replicate).alias("replicate"),
     )
@@ -251,30 +249,14 @@ def _fit_methods(
 def _scores(
     profile: pl.DataFrame, method: str, truth: pl.DataFrame, *, rate: bool = True
 ) -> pl.DataFrame:
-    def known(column: str) -> pl.Expr:
-        return pl.col(column) if column in profile.columns else pl.lit(None).alias(column)
-
-    delta = pl.col("score") - pl.col("oracle") if rate else pl.lit(None, pl.Float64)
-    return (
-        profile.select(
-            pl.lit(method).alias("method"),
-            "physician",
-            "score",
-            known("low"),
-            known("high"),
-            "n_patients",
-            known("n_pairs"),
-            "reason",
-        )
-        .join(
-            truth.select("physician", "group", "oracle", "d_star", "comparable"),
-            on="physician",
-            how="left",
-            maintain_order="left",
-        )
-        .with_columns(delta.alias("delta"))
-        .select(pl.col(name).cast(dtype) for name, dtype in list(SCORE_SCHEMA.items())[2:])
+    """Return what a method says of every physician beside the truth."""
+    beside = truth.select("physician", "group", "oracle", "d_star", "comparable")
+    own = profile.select(name for name in profile.columns if name in SCORE_SCHEMA)
+    table = own.drop(beside.columns[1:], strict=False).join(
+        beside, on="physician", how="left", maintain_order="left"
     )
+    delta = pl.col("score") - pl.col("oracle") if rate else pl.lit(None, pl.Float64)
+    return table.with_columns(pl.lit(method).alias("method"), delta.alias("delta"))
 
 
 def _cohort_details(cohort: Cohort) -> dict[str, Any]:

@@ -20,27 +20,19 @@ def findings(results: Study) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
-def _cells(results: Study, table: str, column: str) -> pl.DataFrame:
-    """Return the defined cells of a column, for methods alone."""
-    return results.cells(table, column, results.methods).filter(pl.col("value").is_not_null())
-
-
 def closeness(results: Study) -> str | None:
     """Say which method comes closest on SCORE2, and which way the methods err."""
-    cells = _cells(results, "score2_groups", "mean_delta")
+    cells = results.cells("score2_groups", ["mean_delta"], results.methods)
     if cells.is_empty():
         return None
     ranked = cells.sort(pl.col("value").abs(), "method")
     best, worst = ranked.row(0, named=True), ranked.row(-1, named=True)
+    said = f"On SCORE2, {best['label']}"
     if cells.height == 1:
-        return (
-            f"On SCORE2, {results.label(best['method'])} misses the true discordance by "
-            f"{_signed(best)} on average."
-        )
+        return f"{said} misses the true discordance by {_signed(best)} on average."
     return (
-        f"On SCORE2, {results.label(best['method'])} comes closest to the true discordance: on "
-        f"average it is off by {_signed(best)}. {results.label(worst['method'])} is farthest, "
-        f"off by {_signed(worst)}. {_direction(cells)}"
+        f"{said} comes closest to the true discordance: on average it is off by {_signed(best)}. "
+        f"{worst['label']} is farthest, off by {_signed(worst)}. {_direction(cells)}"
     )
 
 
@@ -60,41 +52,35 @@ def _direction(cells: pl.DataFrame) -> str:
 
 def order_kept(results: Study) -> str | None:
     """Say how well the order of physicians is kept on SCORE2, and on the continuum."""
-    groups = _cells(results, "score2_groups", "spearman_oracle")
-    continuum = _cells(results, "continuum", "spearman_d_star")
+    groups = results.cells("score2_groups", ["spearman_oracle"], results.methods)
+    continuum = results.cells("continuum", ["spearman_d_star"], results.methods)
     parts = []
     if not groups.is_empty():
-        parts.append(f"With five groups of physicians, {_range(results, groups)}.")
+        parts.append(f"With five groups of physicians, {_range(groups)}.")
     if not continuum.is_empty():
-        parts.append(f"When physicians lie on a continuum, {_range(results, continuum)}.")
+        parts.append(f"When physicians lie on a continuum, {_range(continuum)}.")
     return "How well is the order of the physicians kept? " + " ".join(parts) if parts else None
 
 
-def _range(results: Study, cells: pl.DataFrame) -> str:
-    ranked = cells.sort("value", "method")
-    low, high = ranked.row(0, named=True), ranked.row(-1, named=True)
+def _range(cells: pl.DataFrame) -> str:
+    ranked = cells.sort("value", "method").select("value", "label")
+    low, high = ("{:.2f} ({})".format(*ranked.row(place)) for place in (0, -1))
     if cells.height == 1:
-        return f"rank correlation is {low['value']:.2f} ({results.label(low['method'])})"
-    return (
-        f"rank correlations go from {low['value']:.2f} ({results.label(low['method'])}) to "
-        f"{high['value']:.2f} ({results.label(high['method'])})"
-    )
+        return f"rank correlation is {low}"
+    return f"rank correlations go from {low} to {high}"
 
 
 def across(results: Study) -> str | None:
     """Say which method errs least across conditions."""
-    cells = _cells(results, "cross_experiment", "mean_abs_delta")
-    if cells.height < 2:
+    cells = results.cells("cross_experiment", ["mean_abs_delta"], results.methods)
+    number = len(results.main_conditions)
+    if cells.height < 2 or number < 2:
         return None
     ranked = cells.sort("value", "method")
     best, worst = ranked.row(0, named=True), ranked.row(-1, named=True)
-    number = len(results.main_conditions)
-    if number < 2:
-        return None
     return (
-        f"Across {number} rules, {results.label(best['method'])} errs least "
-        f"(mean |delta| {best['value']:.3f}) and {results.label(worst['method'])} most "
-        f"({worst['value']:.3f})."
+        f"Across {number} rules, {best['label']} errs least (mean |delta| {best['value']:.3f}) and "
+        f"{worst['label']} most ({worst['value']:.3f})."
     )
 
 
@@ -102,8 +88,8 @@ def against_constant(results: Study) -> str | None:
     """Say whether methods do better than one guess for all physicians."""
     condition = "score2" if results.has("score2") else results.conditions[0]
     errors = results.cells(
-        "condition_errors", "mean_physician_error", [*results.rate_methods, CONSTANT]
-    ).filter((pl.col("condition") == condition) & pl.col("value").is_not_null())
+        "condition_errors", ["mean_physician_error"], [*results.rate_methods, CONSTANT]
+    ).filter(pl.col("condition") == condition)
     constant = errors.filter(pl.col("method") == CONSTANT)["value"]
     others = errors.filter(pl.col("method") != CONSTANT)
     if constant.is_empty() or others.is_empty():
@@ -134,7 +120,7 @@ def against_paper(results: Study) -> str | None:
 
 def left_out(results: Study) -> str | None:
     """Say what is undefined and what failed."""
-    undefined, failed = results.scores["score"].null_count(), results.runs["error"].count()
+    undefined, failed = results.undefined.height, results.failures.height
     parts = [f"{undefined:,} of {results.scores.height:,} scores are undefined"] * (undefined > 0)
     parts += [f"{failed:,} of {results.runs.height:,} runs failed"] * (failed > 0)
     if not parts:

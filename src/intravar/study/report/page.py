@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from intravar.study.report.findings import findings
 from intravar.study.results import Study, read_study
 from intravar.study.tables import FIGURE_TABLES
 from intravar.study.tables.grids import latex_table, number_text
-from intravar.writing import Ledger
+from intravar.writing import Ledger, digest
 
 #: Tables that are long; they stand folded below their figure.
 _FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)
@@ -52,7 +51,7 @@ def study_page(results: Study) -> str:
         "conditions": [_condition(results, n, told.get(n, {})) for n in results.conditions],
         "physicians": physicians,
         "undefined": results.undefined_reasons(),
-        "failures": results.runs.filter(results.runs["error"].is_not_null()).to_dicts(),
+        "failures": results.failures.to_dicts(),
         "configuration": configuration_hash(results),
     }
     filters, looks = {"number": number_text}, looks_of_study(results)
@@ -95,7 +94,7 @@ def configuration_hash(results: Study) -> str:
     """Return a fingerprint of what was run: conditions, seeds, methods and their parameters."""
     manifest = results.manifest
     chosen = [manifest["data_generating_mechanisms"], manifest["methods"]]
-    return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()
+    return digest(json.dumps(chosen, sort_keys=True).encode())
 
 
 #: What each format gives.

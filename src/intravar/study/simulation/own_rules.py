@@ -7,7 +7,7 @@ conjunction of their own; how closely they follow it is another matter, drawn el
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -50,31 +50,25 @@ class DrawnRule(Protocol):
 
 
 @dataclass(frozen=True)
-class GradedScore2:
+class GradedScore2(Score2Rule):
     """Eligibility becomes likelier as the SCORE2 risk rises; there is no sharp threshold.
 
     P(eligible) = 1 / (1 + (threshold / risk)^(1 / width)).
     """
 
-    rule: Score2Rule = field(default_factory=Score2Rule)
     width: float = 0.25
-
-    @property
-    def covariates(self) -> tuple[str, ...]:
-        """See :class:`DrawnRule`."""
-        return self.rule.covariates
 
     def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
         """See :class:`DrawnRule`; the rule is the same for all."""
-        return lambda patients, _: expit(np.log(self.rule.margin(patients)) / self.width)
+        return lambda patients, _: expit(np.log(self.margin(patients)) / self.width)
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
-        return f"graded around: {self.rule.describe()}"
+        return f"graded around: {super().describe()}"
 
 
 @dataclass(frozen=True)
-class PersonalThresholds:
+class PersonalThresholds(Score2Rule):
     """Every physician judges patients as if a covariate were shifted by an amount of their own.
 
     `sd` is the standard deviation of the shifts over physicians; the shifted covariate is clipped
@@ -85,12 +79,6 @@ class PersonalThresholds:
     sd: float = 5.0
     lowest: float = 40.0
     highest: float = 90.0
-    rule: Score2Rule = field(default_factory=Score2Rule)
-
-    @property
-    def covariates(self) -> tuple[str, ...]:
-        """See :class:`DrawnRule`."""
-        return self.rule.covariates
 
     def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
         """See :class:`DrawnRule`."""
@@ -99,15 +87,14 @@ class PersonalThresholds:
         def chance(patients: pl.DataFrame, physician: IntArray) -> FloatArray:
             judged = patients[self.covariate] + shift[physician]
             shifted = patients.with_columns(judged.clip(self.lowest, self.highest))
-            return self.rule.eligible(shifted).astype(np.float64)
+            return self.eligible(shifted).astype(np.float64)
 
         return chance
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
-        return (
-            f"{self.covariate} shifted per physician (SD {self.sd:g}), then: {self.rule.describe()}"
-        )
+        shifted = f"{self.covariate} shifted per physician (SD {self.sd:g})"
+        return f"{shifted}, then: {super().describe()}"
 
 
 class _Weighted:
@@ -209,35 +196,27 @@ class PersonalWeights(_Weighted):
 class OwnConjunctions:
     """Every physician has limits of their own, on covariates of their own, in own directions.
 
-    Each takes `width` covariates of `among`, all of whose limits must be met; the share of patients
-    who are eligible is drawn from the range `shares`.
+    Each takes `width` of the covariates, all of whose limits must be met; the share of patients who
+    are eligible is drawn from the range `shares`.
     """
 
-    among: tuple[str, ...] = ("age", "hba1c", "non_hdl", "hdl", "ldl", "sbp", "egfr")
+    covariates: tuple[str, ...] = ("age", "hba1c", "non_hdl", "hdl", "ldl", "sbp", "egfr")
     width: int = 2
     shares: tuple[float, float] = (0.3, 0.6)
 
-    @property
-    def covariates(self) -> tuple[str, ...]:
-        """See :class:`DrawnRule`."""
-        return self.among
-
     def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
         """See :class:`DrawnRule`."""
-        order = random.random((n_physicians, len(self.among))).argsort(axis=1)
+        order = random.random((n_physicians, len(self.covariates))).argsort(axis=1)
         looks_at = order[:, : self.width]
         sign = random.choice([-1.0, 1.0], size=looks_at.shape)
         met = random.uniform(*self.shares, n_physicians)[:, None] ** (1 / self.width)
         level = np.where(sign > 0, 1 - met, met)
-        limit = np.array(
-            [
-                [model.marginal(self.among[at]).quantile(float(p)) for at, p in zip(*row)]  # noqa: B905
-                for row in zip(looks_at, level, strict=True)
-            ]
-        )
+        limit = np.empty(level.shape)
+        for at, number in np.ndenumerate(looks_at):
+            limit[at] = model.marginal(self.covariates[number]).quantile(float(level[at]))
 
         def chance(patients: pl.DataFrame, physician: IntArray) -> FloatArray:
-            values = patients.select(self.among).to_numpy()
+            values = patients.select(self.covariates).to_numpy()
             seen = np.take_along_axis(values, looks_at[physician], axis=1)
             above = (seen - limit[physician]) * sign[physician] > 0
             return np.asarray(above.all(axis=1), dtype=np.float64)
@@ -246,7 +225,7 @@ class OwnConjunctions:
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
-        return f"{self.width} limits of their own each, on any of {', '.join(self.among)}"
+        return f"{self.width} limits of their own each, on any of {', '.join(self.covariates)}"
 
 
 def _unit(weights: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -51,13 +51,9 @@ class Score2Rule:
     2.5 % below 50 years, 5 % from 50 to 69, 7.5 % above.
     """
 
+    covariates: ClassVar = ("age", "non_hdl", "hdl", "sbp", "smoker", "male")
     region: Region = "low"
     thresholds: tuple[float, float, float] = (0.025, 0.05, 0.075)
-
-    @property
-    def covariates(self) -> tuple[str, ...]:
-        """See :class:`Rule`."""
-        return ("age", "non_hdl", "hdl", "sbp", "smoker", "male")
 
     def eligible(self, covariates: pl.DataFrame) -> BoolArray:
         """See :class:`Rule`."""
@@ -66,20 +62,11 @@ class Score2Rule:
 
     def margin(self, covariates: pl.DataFrame) -> npt.NDArray[np.float64]:
         """Return the risk of every patient divided by the threshold of their age."""
-        column = {name: covariates[name].to_numpy() for name in self.covariates}
-        risk = score2_risk(
-            age=column["age"],
-            male=column["male"],
-            smoker=column["smoker"],
-            sbp=column["sbp"],
-            total_cholesterol=column["non_hdl"] + column["hdl"],
-            hdl=column["hdl"],
-            region=self.region,
-        )
+        x: dict[str, Any] = {name: covariates[name].to_numpy() for name in self.covariates}
+        x["total_cholesterol"] = x.pop("non_hdl") + x["hdl"]
         young, middle, old = self.thresholds
-        age = column["age"]
-        threshold = np.where(age < 50, young, np.where(age <= 69, middle, old))
-        return risk / threshold
+        threshold = np.where(x["age"] < 50, young, np.where(x["age"] <= 69, middle, old))
+        return score2_risk(**x, region=self.region) / threshold
 
     def describe(self) -> str:
         """See :class:`Rule`."""

@@ -210,13 +210,17 @@ class Scenario:
         p_low = physicians.p_low[assigned]
         probability = np.where(eligible, p_high, p_low)
         decision = self._stream(random_state, "decision").random(self.n_patients) < probability
+        fewer = (
+            f"{self.n_patients:,} patients do not give {self.n_physicians} physicians "
+            f"{self.minimum_panel} each; every physician is assured {minimum} instead"
+        )
         return Cohort(
             self.recording.observe(covariates, self._stream(random_state, "observation", "0")),
             decision,
             pl.Series(PHYSICIAN, physicians.names, pl.Categorical).gather(assigned),
             Truth(eligible, p_high, p_low, physicians.group[assigned], rule, share),
             name=self.name,
-            notes=self._notes(minimum),
+            notes=(fewer,) if minimum < self.minimum_panel else (),
         )
 
     def probabilities(self, seed: int) -> Iterator[FloatArray]:
@@ -258,11 +262,3 @@ class Scenario:
 
     def _stream(self, seed: int, *purpose: str) -> np.random.Generator:
         return stream(seed, self.name, *purpose)
-
-    def _notes(self, minimum: int) -> tuple[str, ...]:
-        if minimum == self.minimum_panel:
-            return ()
-        return (
-            f"{self.n_patients:,} patients do not give {self.n_physicians} physicians "
-            f"{self.minimum_panel} each; every physician is assured {minimum} instead",
-        )

@@ -23,9 +23,6 @@ REGIONS: tuple[Region, ...] = ("low", "moderate", "high", "very_high")
 #: From this age on the older persons' model applies.
 OLDER_PERSONS_FROM = 70.0
 
-_MEASURED = ("age", "sbp", "total_cholesterol", "hdl")
-_NAMES_IN_FILE = {"total_cholesterol": "tchol"}
-
 
 @cache
 def _models() -> dict[str, Any]:
@@ -76,16 +73,10 @@ def score2_risk(
     """
     if region not in REGIONS:
         raise unknown_name("risk region", region, REGIONS, remedy=f"one of {', '.join(REGIONS)}")
-    inputs = (age, male, smoker, sbp, total_cholesterol, hdl, diabetes)
-    arrays = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in inputs))
-    shape = arrays[0].shape
-    columns = dict(
-        zip(
-            ("age", "male", "smoker", "sbp", "total_cholesterol", "hdl", "diabetes"),
-            (array.ravel() for array in arrays),
-            strict=True,
-        )
-    )
+    given = {"age": age, "male": male, "smoker": smoker, "diabetes": diabetes}
+    given |= {"sbp": sbp, "tchol": total_cholesterol, "hdl": hdl}
+    arrays = np.broadcast_arrays(*(np.asarray(each, np.float64) for each in given.values()))
+    columns = {name: array.ravel() for name, array in zip(given, arrays, strict=True)}
     older = columns["age"] >= OLDER_PERSONS_FROM
     man = columns["male"] > 0.5
     risk = np.empty(older.size)
@@ -93,24 +84,21 @@ def score2_risk(
         for sex in ("male", "female"):
             rows = np.flatnonzero((older == (model == "score2_op")) & (man == (sex == "male")))
             part = {name: values[rows] for name, values in columns.items()}
-            risk[rows] = _risk_of_one_model(part, model, sex, region, coefficients)
-    return risk.reshape(shape)
+            parameters = _models()[model]
+            risk[rows] = _risk(part, parameters, parameters[coefficients][sex], region)
+    return risk.reshape(arrays[0].shape)
 
 
-def _risk_of_one_model(
-    columns: dict[str, npt.NDArray[np.float64]],
-    model: str,
-    sex: str,
+def _risk(
+    x: dict[str, npt.NDArray[np.float64]],
+    parameters: dict[str, Any],
+    fitted: dict[str, Any],
     region: str,
-    coefficients: str,
 ) -> npt.NDArray[np.float64]:
-    parameters = _models()[model]
-    fitted = parameters[coefficients][sex]
+    """Return the risk by the model of one age range and sex."""
     beta = fitted["coefficients"]
-    x = {"smoker": columns["smoker"], "diabetes": columns["diabetes"]}
-    for name in _MEASURED:
-        key = _NAMES_IN_FILE.get(name, name)
-        x[key] = (columns[name] - parameters["centre"][key]) / parameters["unit"][key]
+    for key, centre in parameters["centre"].items():
+        x[key] = (x[key] - centre) / parameters["unit"][key]
     predictor = beta["age"] * x["age"]
     for key in ("smoker", "sbp", "tchol", "hdl", "diabetes"):
         predictor += (beta[key] + beta[f"{key}_age"] * x["age"]) * x[key]

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from intravar.estimators import METHODS
-from intravar.study.benchmark.published import (
-    GROUP_TABLES,
-    Printed,
-    printed_cell,
-    printed_grid,
-    printed_spearman,
-)
+from intravar.study.benchmark.published import GROUP_TABLES
 from intravar.study.benchmark.units import COMPARABLE, OTHER_SCALE
 from intravar.study.simulation.conditions import conditions_of
 from intravar.study.tables.cells import (
@@ -28,7 +20,6 @@ from intravar.study.tables.cells import (
     cell,
     cells_of,
     cells_table,
-    column_cell,
     column_of,
     row_mean,
     row_median,
@@ -65,17 +56,16 @@ _ACROSS: dict[str, tuple[Statistic, float]] = {
     "median_delta": (row_median, ROUNDING),
     "percent_positive": (lambda values: 100 * (values > 0).mean(axis=1), 0.05),
 }
-_DELTA = Column("mean_delta", "delta")
 _WINDOWS = {"w1": (1, 1), "w2_3": (2, 3), "w4_6": (4, 6), "w7_9": (7, 9)}
-#: Measures of `_recovered`, and the columns under which tables show them.
+#: Half a unit of the last decimal of rank correlations and overdispersions in the paper.
+_TWO_DECIMALS = 0.005
+#: Measures of recovery, and the columns under which tables show them; the last three are for
+#: methods that aim at the comparable discordance of a panel.
 _RECOVERED = {
     "spearman": "spearman_d_star",
     "delta": "mean_delta",
     "error": "mean_error",
     "coverage": "coverage",
-}
-#: The same for methods that aim at the comparable discordance of a panel.
-_COMPARABLE = {
     "comparable_spearman": "spearman_comparable",
     "comparable_excess": "mean_excess",
     "comparable_held": "upper_end_holds",
@@ -87,93 +77,65 @@ LEAST_COVERAGE = 0.90
 MOST_UNDEFINED = 0.10
 #: Slack for a D* that lies on the end of an interval up to rounding.
 SLACK = 1e-9
+_HELD = pl.col("d_star").is_between(pl.col("low") - SLACK, pl.col("high") + SLACK)
 
 
 def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the tables for which the study has results, by name."""
     scores = _in_order(scores)
     rates = frozenset(scores["method"].unique().to_list()) - OTHER_SCALE
-    deltas = _mean_deltas(scores, rates)
+    deltas = _mean_deltas(scores.filter(pl.col("method").is_in(rates - {"oracle"})))
     present = set(scores["condition"].unique().to_list())
     tables: dict[str, pl.DataFrame] = {}
-    for name in present & GROUP_TABLES.keys():
+    for name, table in GROUP_TABLES.items():
         here = scores.filter(pl.col("condition") == name)
-        tables[f"{name}_groups"] = cells_of(here, list(_group_columns(name, rates)), name)
+        tables[table] = cells_of(table, here, list(_group_columns(here, rates)), name)
         tables[correlations_of(name)] = _correlation_table(here, name)
+    glmm = [tables[table] for table in GROUP_TABLES.values()]
+    tables["glmm_groups"] = pl.concat(glmm).filter(pl.col("method").is_in(OTHER_SCALE))
     if any(name.startswith("pass") for name in present & conditions_of("paper").keys()):
         tables |= _across(deltas)
-    ranks = [
-        Column(
-            "spearman_d_star", "d_star", lambda m: printed_spearman("continuous", m), ranks=True
-        ),
-        Column("spearman_oracle", "oracle", ranks=True),
-    ]
+    ranks = [Column(f"spearman_{of}", of, ranks=True) for of in ("d_star", "oracle")]
     here = scores.filter(pl.col("condition") == "continuous")
-    tables["continuum"] = cells_of(here, ranks, "continuous")
-    chosen = scores.filter(pl.col("condition").is_in(_RECOVERY))
-    if not chosen.is_empty():
-        tables |= _recovery(chosen)
-    tables["grid"] = _grid_table(deltas)
-    tables["condition_deltas"] = cells_of(deltas, [_DELTA])
-    tables["condition_errors"] = cells_of(deltas, [Column("mean_physician_error", "error")])
+    tables["continuum"] = cells_of("continuum", here, ranks, "continuous")
+    tables |= _recovery(scores.filter(pl.col("condition").is_in(_RECOVERY)))
+    sizes = [deltas.filter(pl.col("condition") == name) for name in conditions_of("grid")]
+    for table, rows, column in (
+        ("grid", pl.concat(sizes), Column("mean_delta", "delta", pooled=True)),
+        ("condition_deltas", deltas, Column("mean_delta", "delta")),
+        ("condition_errors", deltas, Column("mean_physician_error", "error")),
+    ):
+        tables[table] = cells_of(table, rows, [column])
     tables["seconds"] = _seconds(runs)
-    glmm = [
-        tables[f"{name}_groups"].filter(pl.col("method").is_in(OTHER_SCALE))
-        for name in GROUP_TABLES
-        if name in present
-    ]
-    if glmm:
-        tables["glmm_groups"] = pl.concat(glmm)
     return {name: tables[name] for name in TITLES if name in tables and tables[name].height}
 
 
 # --- how far scores lie from the oracle's ---
 
 
-def _group_columns(condition: str, rates: frozenset[str]) -> Iterator[Column]:
+def _group_columns(here: pl.DataFrame, rates: frozenset[str]) -> Iterator[Column]:
     """Mean score per physician group, mean delta and rank correlation; ranks have no delta."""
-    paper = GROUP_TABLES[condition]
+    methods = frozenset(here["method"].unique().to_list())
     for number in range(1, 6):
-        name, own = f"group{number}", pl.col("group") == number
-        column = partial(Column, name, "score", _printed(paper, name), rows=own)
-        yield column(methods=lambda method: method in rates)
-        yield column(methods=lambda method: method not in rates, rounding=0.005)
-    yield Column(
-        "mean_delta",
-        "delta",
-        _printed(paper, "mean_delta"),
-        methods=lambda method: method in rates and method != "oracle",
-    )
-    yield Column(
-        "spearman_oracle",
-        "oracle",
-        lambda method: printed_spearman(condition, method),
-        rounding=0.005,
-        methods=lambda method: method != "oracle",
-        ranks=True,
-    )
+        for chosen, rounding in ((rates, ROUNDING), (methods - rates, _TWO_DECIMALS)):
+            own = pl.col("group") == number
+            yield Column(f"group{number}", "score", rounding=rounding, rows=own, methods=chosen)
+    yield Column("mean_delta", "delta", methods=rates - {"oracle"})
+    others = methods - {"oracle"}
+    yield Column("spearman_oracle", "oracle", rounding=_TWO_DECIMALS, methods=others, ranks=True)
 
 
-def _printed(table: str, column: str) -> Callable[[str], Printed | None]:
-    return lambda method: printed_cell(table, method, column)
-
-
-def _mean_deltas(scores: pl.DataFrame, rates: frozenset[str]) -> pl.DataFrame:
+def _mean_deltas(scores: pl.DataFrame) -> pl.DataFrame:
     """Return the mean delta per condition, replicate and method that estimates a rate.
 
     Beside it `error`, the mean of |delta|, and `coverage`, the share of the physicians' intervals
     that hold D*.
     """
-    held = pl.col("d_star").is_between(pl.col("low") - SLACK, pl.col("high") + SLACK)
-    return (
-        scores.filter(pl.col("method").is_in(rates) & (pl.col("method") != "oracle"))
-        .group_by("condition", "replicate", "method", maintain_order=True)
-        .agg(
-            pl.col("delta").mean(),
-            pl.col("delta").abs().mean().alias("error"),
-            pl.col("delta").is_null().sum().alias("n_undefined"),
-            held.mean().alias("coverage"),
-        )
+    return scores.group_by("condition", "replicate", "method", maintain_order=True).agg(
+        pl.col("delta").mean(),
+        pl.col("delta").abs().mean().alias("error"),
+        pl.col("delta").is_null().sum().alias("n_undefined"),
+        _HELD.mean().alias("coverage"),
     )
 
 
@@ -188,47 +150,19 @@ def _across(deltas: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
     known = conditions_of("paper")
     main = deltas.filter(only([n for n, c in known.items() if c.family in ("score2", "window")]))
-    whole = [
-        Column(name, "delta", _printed("cross_experiment", name), *how)
-        for name, how in _ACROSS.items()
-    ]
+    whole = [Column(name, "delta", *how) for name, how in _ACROSS.items()]
     covered = main.filter(pl.col("coverage").is_not_null().any().over("method"))["method"].unique()
-    whole.append(Column("coverage", "coverage", methods=lambda method: method in covered))
+    whole.append(Column("coverage", "coverage", methods=covered.to_list()))
     windows = {"score2": ["score2"]} | {
         name: [n for n, c in known.items() if c.width and low <= c.width <= high]
         for name, (low, high) in _WINDOWS.items()
     }
     passes = {f"pass{k}": [n for n, c in known.items() if c.pass_number == k] for k in (1, 2)}
-    tables = {"cross_experiment": cells_of(main, whole, "main")}
+    tables = {"cross_experiment": cells_of("cross_experiment", main, whole, "main")}
     for table, parts in (("window_size", windows), ("passes", passes)):
-        columns = [
-            Column(name, "delta", _printed(table, name), rows=only(names))
-            for name, names in parts.items()
-        ]
-        tables[table] = cells_of(deltas, columns, table)
+        columns = [Column(name, "delta", rows=only(names)) for name, names in parts.items()]
+        tables[table] = cells_of(table, deltas, columns, table)
     return tables
-
-
-def _grid_table(deltas: pl.DataFrame) -> pl.DataFrame:
-    """Return the mean delta per size of cohort and method; replicates are resampled.
-
-    The condition of a cell is `grid-n5000-j20` for 5,000 patients and 20 physicians. The paper
-    prints the two extremes alone.
-    """
-    extremes = {}
-    for name in ("most_negative", "most_positive"):
-        printed = printed_grid()[name]
-        condition = f"grid-n{printed['patients']}-j{printed['physicians']}"
-        extremes[condition, printed["method"].replace("_", "-")] = Printed(printed["value"])
-    cells = []
-    for condition in conditions_of("grid"):
-        here = deltas.filter(pl.col("condition") == condition)
-        for (method,), rows in here.group_by("method", maintain_order=True):
-            whole = rows.sort("replicate").with_columns(pl.lit(0).alias("replicate"))
-            printed = extremes.get((condition, str(method)))
-            made = column_cell(condition, str(method), _DELTA, whole, printed)
-            cells.append(made | {"draws": rows["delta"].fill_nan(None).count()})
-    return cells_table(cells)
 
 
 def _correlation_table(here: pl.DataFrame, condition: str) -> pl.DataFrame:
@@ -256,54 +190,49 @@ def _correlation_table(here: pl.DataFrame, condition: str) -> pl.DataFrame:
 
 
 def _recovery(scores: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    found = pl.DataFrame(
-        [
-            {"condition": key[0], "replicate": key[1], "method": key[2], **_recovered(draw)}
-            for key, draw in scores.group_by(
-                "condition", "replicate", "method", maintain_order=True
-            )
-        ],
-        infer_schema_length=None,
-    )
+    found = _recovered(scores)
+    tables = {"recovery_trust": _trust_table(found)}
     rates = found.filter(~pl.col("method").is_in(OTHER_SCALE))
-    aimed = found.filter(pl.col("method").is_in(COMPARABLE))
-    tables = {}
-    for measure, column in {**_RECOVERED, **_COMPARABLE}.items():
+    aimed = found.filter(pl.col("method").is_in(COMPARABLE)).drop_nulls("comparable_excess")
+    for measure, column in _RECOVERED.items():
         # Methods on another scale than a discordance have ranks only.
         rows = found if measure == "spearman" else rates
-        rows = aimed.drop_nulls(measure) if measure in _COMPARABLE else rows
-        tables[f"recovery_{measure}"] = cells_of(rows, [Column(column, measure)])
-    return tables | {"recovery_trust": _trust_table(found)}
+        rows = aimed if measure.startswith("comparable") else rows
+        table = f"recovery_{measure}"
+        tables[table] = cells_of(table, rows, [Column(column, measure)])
+    return tables
 
 
-def _recovered(draw: pl.DataFrame) -> dict[str, Any]:
-    """Return how one method recovers D* in one draw.
+def _recovered(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return how every method recovers D* in every draw.
 
     `spearman` with D*, `delta` (mean of score minus the oracle's estimate), `error` (mean distance
     to D*), `coverage` (share of intervals that hold D*), `n_undefined`; against the comparable
     discordance of the panel: `comparable_spearman`, `comparable_excess` (mean of score minus it)
     and `comparable_held` (share of upper ends not below it).
     """
-    score, high = column_of(draw, "score"), column_of(draw, "high")
-    d_star, comparable = draw["d_star"].to_numpy(), column_of(draw, "comparable")
-    held = (draw["low"] - SLACK <= draw["d_star"]) & (draw["d_star"] <= draw["high"] + SLACK)
-    known = np.isfinite(score) & np.isfinite(comparable)
-    against: dict[str, float | None] = dict.fromkeys(_COMPARABLE)
-    if known.any():
-        against = {
-            "comparable_spearman": spearman(score, comparable),
-            "comparable_excess": float((score - comparable)[known].mean()),
-            "comparable_held": float((high + SLACK >= comparable)[known].mean()),
-        }
-    return {
-        "spearman": spearman(score, d_star),
-        "delta": draw["delta"].mean(),
-        "error": float(np.nanmean(np.abs(score - d_star))),
-        "coverage": held.mean(),
-        "n_undefined": int(np.isnan(score).sum()),
-        "undefined": float(np.isnan(score).mean()),
-        **against,
-    }
+
+    def ranks(of: str) -> pl.Expr:
+        return pl.map_groups(
+            ["score", of],
+            lambda pair: spearman(pair[0].to_numpy(), pair[1].to_numpy()),
+            return_dtype=pl.Float64,
+            returns_scalar=True,
+        )
+
+    score, comparable = pl.col("score"), pl.col("comparable")
+    above = (pl.col("high") + SLACK >= comparable).fill_null(False)
+    return scores.group_by("condition", "replicate", "method", maintain_order=True).agg(
+        ranks("d_star").alias("spearman"),
+        pl.col("delta").mean(),
+        (score - pl.col("d_star")).abs().mean().alias("error"),
+        _HELD.mean().alias("coverage"),
+        score.is_null().sum().alias("n_undefined"),
+        score.is_null().mean().alias("undefined"),
+        ranks("comparable").alias("comparable_spearman"),
+        (score - comparable).mean().alias("comparable_excess"),
+        above.filter((score - comparable).is_not_null()).mean().alias("comparable_held"),
+    )
 
 
 def _trust_table(found: pl.DataFrame) -> pl.DataFrame:
@@ -317,23 +246,17 @@ def _trust_table(found: pl.DataFrame) -> pl.DataFrame:
         pl.col("spearman").fill_nan(None).mean(),
         pl.col("delta", "coverage", "undefined").mean(),
     )
-    rows: dict[str, dict[str, Any]] = {}
-    best = dict(means.filter(pl.col("method") == "oracle").select("condition", "spearman").rows())
-    for each in means.iter_rows(named=True):
-        row = rows.setdefault(each["condition"], {"condition": each["condition"]})
-        if each["method"] not in ("oracle", "constant"):
-            row[each["method"]] = _verdict(each, best[each["condition"]])
-    return pl.DataFrame(list(rows.values()))
-
-
-def _verdict(values: dict[str, Any], best: float) -> str:
-    if values["spearman"] is None or values["undefined"] > MOST_UNDEFINED:
-        return "no"
-    if best - values["spearman"] > LARGEST_GAP:
-        return "no"
-    level = values["delta"] is not None and abs(values["delta"]) <= LARGEST_DELTA
-    covers = values["coverage"] is not None and values["coverage"] >= LEAST_COVERAGE
-    return "all" if level and covers and values["method"] not in OTHER_SCALE else "ranks"
+    spearman, other_scale = pl.col("spearman"), pl.col("method").is_in(OTHER_SCALE)
+    best = spearman.filter(pl.col("method") == "oracle").first().over("condition")
+    ranks = (pl.col("undefined") <= MOST_UNDEFINED) & (best - spearman <= LARGEST_GAP)
+    level = pl.col("delta").abs() <= LARGEST_DELTA
+    covers = pl.col("coverage") >= LEAST_COVERAGE
+    trusted = pl.when(ranks).then(pl.lit("ranks")).otherwise(pl.lit("no"))
+    everything = ranks & level & covers & ~other_scale
+    trusted = pl.when(everything).then(pl.lit("all")).otherwise(trusted)
+    told = means.with_columns(trusted.alias("trusted"))
+    table = told.pivot("method", index="condition", values="trusted")
+    return table.drop("oracle", "constant", strict=False)
 
 
 def _in_order(scores: pl.DataFrame) -> pl.DataFrame:

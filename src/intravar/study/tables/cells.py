@@ -5,7 +5,7 @@ Intervals are the paper's: percentile bootstrap, 2,000 resamples, seed 42.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from intravar.arrays import FloatArray
-from intravar.study.benchmark.published import Printed
+from intravar.study.benchmark.published import Printed, printed_cell
 
 #: From resampled values, one resample per row, to one statistic per row.
 Statistic = Callable[[FloatArray], FloatArray]
@@ -192,18 +192,18 @@ def _resampled_spearman(score: FloatArray, target: FloatArray) -> tuple[float, f
 class Column(NamedTuple):
     """What a column of a table holds: a statistic of the values `of` a draw, by default the mean.
 
-    With `ranks` it is their rank correlation with the score. `paper` gives what the paper prints
-    for a method; `rows` and `methods` say what the column is about, by default all.
+    With `ranks` it is their rank correlation with the score. `rows` and `methods` say what the
+    column is about, by default all; where draws are `pooled`, they are resampled as one.
     """
 
     name: str
     of: str
-    paper: Callable[[str], Printed | None] = lambda method: None
     statistic: Statistic = row_mean
     rounding: float = ROUNDING
     rows: pl.Expr | bool = True
-    methods: Callable[[str], bool] = lambda method: True
+    methods: Collection[str] | None = None
     ranks: bool = False
+    pooled: bool = False
 
 
 def column_cell(
@@ -214,7 +214,8 @@ def column_cell(
     Rows have `replicate`; `n_undefined` counts what is undefined within a row.
     """
     order = [name for name in ("replicate", "condition", "physician") if name in rows.columns]
-    ordered = rows.sort(order, maintain_order=True).partition_by("replicate", maintain_order=True)
+    rows = rows.sort(order, maintain_order=True)
+    ordered = [rows] if column.pooled else rows.partition_by("replicate", maintain_order=True)
     draws = [column_of(draw, column.of) for draw in ordered]
     if column.ranks:
         scores = [column_of(draw, "score") for draw in ordered]
@@ -227,27 +228,33 @@ def column_cell(
         # Of a mean its standard error; of another statistic what its bootstrap interval says.
         spread = (intervals[0].high - intervals[0].low) / 3.92
         if column.statistic is row_mean:
-            spread = standard_error(draws[0])
+            found = draws[0][np.isfinite(draws[0])]
+            spread = found.std(ddof=1) / np.sqrt(found.size) if found.size > 1 else np.nan
         undefined = sum(int(np.isnan(values).sum()) for values in draws)
         if "n_undefined" in rows.columns:
             undefined = int(rows["n_undefined"].sum())
     known = (spread, undefined, column.rounding)
-    return cell(condition, method, column.name, intervals, printed, *known)
+    made = cell(condition, method, column.name, intervals, printed, *known)
+    return made | ({"draws": int(np.isfinite(draws[0]).sum())} if column.pooled else {})
 
 
 def cells_of(
-    table: pl.DataFrame, columns: Sequence[Column], condition: str | None = None
+    name: str, table: pl.DataFrame, columns: Sequence[Column], condition: str | None = None
 ) -> pl.DataFrame:
-    """Return the cells of some columns for every method, by condition unless one is named."""
+    """Return the cells of some columns for every method, by condition unless one is named.
+
+    Beside them stands what the paper prints in the table of that `name`; where cells go by
+    condition, its columns are the conditions.
+    """
     cells = []
     by = ["condition", "method"] if condition is None else ["method"]
     for key, rows in table.group_by(by, maintain_order=True):
-        method = str(key[-1])
+        where, method = condition or str(key[0]), str(key[-1])
         for column in columns:
             own = rows.filter(column.rows)
-            if column.methods(method) and not own.is_empty():
-                where = condition or str(key[0])
-                cells.append(column_cell(where, method, column, own, column.paper(method)))
+            if (column.methods is None or method in column.methods) and not own.is_empty():
+                printed = printed_cell(name, method, column.name if condition else where)
+                cells.append(column_cell(where, method, column, own, printed))
     return cells_table(cells)
 
 
@@ -265,9 +272,3 @@ def cells_table(cells: list[dict[str, Any]]) -> pl.DataFrame:
     """Return cells as a table; what is not a number becomes missing."""
     table = pl.DataFrame(cells, schema=CELL_SCHEMA, orient="row")
     return table.with_columns(pl.col(pl.Float64).fill_nan(None))
-
-
-def standard_error(values: FloatArray) -> float:
-    """Return the standard error of the mean of the defined values; NaN with fewer than two."""
-    found = values[np.isfinite(values)]
-    return float(found.std(ddof=1) / np.sqrt(found.size)) if found.size > 1 else float("nan")

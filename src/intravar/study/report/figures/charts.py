@@ -34,10 +34,9 @@ RECOVERY, GLMM = "recovery_spearman", "glmm"
 
 def condition_deltas(results: Study) -> pl.DataFrame:
     """Return the mean delta per main condition (SCORE2, window rules) and method, first draw."""
-    rows = results.cells("condition_deltas", "mean_delta", results.rate_methods)
-    return rows.filter(pl.col("condition").is_in(results.main_conditions)).select(
-        "condition", "method", "label", "first"
-    )
+    rows = results.cells("condition_deltas", ["mean_delta"], results.rate_methods)
+    rows = rows.filter(pl.col("condition").is_in(results.main_conditions))
+    return rows.select("condition", "method", "label", "first")
 
 
 def cross_deltas(results: Study, width: int) -> Plot:
@@ -61,20 +60,18 @@ def cross_deltas(results: Study, width: int) -> Plot:
 def cross_in_words(results: Study) -> str:
     """Return median and range of every method's deltas over conditions."""
     rows = condition_deltas(results)
-    number = rows["condition"].n_unique()
-    told = _spread_in_words(marks.defined(rows, "first"), "first")
+    number, told = rows["condition"].n_unique(), _spread_in_words(rows, pl.col("first"))
     return f"Distribution of mean deltas over {number} conditions, {told}."
 
 
-def _spread_in_words(rows: Rows, value: str) -> str:
+def _spread_in_words(rows: pl.DataFrame, value: pl.Expr) -> str:
     """Return median and range of every method's values."""
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        found.setdefault(row["label"], []).append(row[value])
+    found = rows.group_by("label", maintain_order=True).agg(
+        *(value.median().alias("middle"), value.min().alias("low"), value.max().alias("high"))
+    )
     listed = []
-    for label, own in found.items():
-        low, middle, high = map(marks.signed, (min(own), float(np.median(own)), max(own)))
-        listed.append(f"{label} {middle} ({low} to {high})")
+    for label, *numbers in found.drop_nulls().iter_rows():
+        listed.append("{} {} ({} to {})".format(label, *map(marks.signed, numbers)))
     return f"median and range: {'; '.join(listed)}"
 
 
@@ -139,10 +136,8 @@ pass_in_words = partial(_cells_in_words, table="passes", what="by pass")
 
 def _cells(results: Study, table: str) -> Rows:
     headings = HEADINGS[table]
-    there = pl.col("method").is_in(results.rate_methods) & pl.col("column").is_in(headings)
     where = pl.col("column").replace_strict(headings, return_dtype=pl.String).alias("where")
-    rows = results.tables[table].filter(there).with_columns(where)
-    return marks.defined(results.labelled(rows), "value")
+    return results.cells(table, headings, results.rate_methods).with_columns(where).to_dicts()
 
 
 def _ends(rows: Rows) -> tuple[float, float]:
@@ -163,21 +158,18 @@ def _hint(row: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _grid_rows(results: Study) -> Rows:
+def _grid_cells(results: Study) -> pl.DataFrame:
     """Return the defined cells of the grid with their sizes, methods that estimate a rate only."""
-    rows = []
-    for row in marks.defined(results.tables["grid"], "value"):
-        if row["method"] in results.rate_methods:
-            scenario = conditions_of("grid")[row["condition"]].scenario
-            label = results.label(row["method"])
-            sizes = {"patients": scenario.n_patients, "physicians": scenario.n_physicians}
-            rows.append(row | sizes | {"label": label})
-    return rows
+    known = [each.scenario for each in conditions_of("grid").values()]
+    names = {"name": "condition", "n_patients": "patients", "n_physicians": "physicians"}
+    sizes = {ours: [getattr(each, name) for each in known] for name, ours in names.items()}
+    cells = results.cells("grid", ["mean_delta"], results.rate_methods)
+    return cells.join(pl.DataFrame(sizes), on="condition", maintain_order="left")
 
 
 def size_grid(results: Study, width: int) -> Drawing:
     """Plot the mean delta against the number of patients, one panel per number of physicians."""
-    rows = _grid_rows(results)
+    rows = _grid_cells(results).to_dicts()
     numbers = sorted({row["physicians"] for row in rows})
     sizes = sorted({row["patients"] for row in rows})
     shown = marks.present(results.rate_methods, rows)
@@ -215,9 +207,9 @@ def _size_curve(plot: Plot, results: Study, own: Rows, sizes: list[int], method:
 
 def grid_in_words(results: Study) -> str:
     """Return median and range of every method's deltas over the grid."""
-    rows = _grid_rows(results)
-    sizes = len({row["condition"] for row in rows})
-    return f"Curves of mean delta over {sizes} sizes of cohort, {_spread_in_words(rows, 'value')}."
+    rows = _grid_cells(results)
+    sizes, told = rows["condition"].n_unique(), _spread_in_words(rows, pl.col("value"))
+    return f"Curves of mean delta over {sizes} sizes of cohort, {told}."
 
 
 # --- how well the true discordance is recovered ---
@@ -226,8 +218,8 @@ def grid_in_words(results: Study) -> str:
 def _recovery_rows(results: Study) -> Rows:
     """Return the rank correlation per condition and method; the conditions stand as rows."""
     where = pl.col("condition").str.replace("^stress-", "").alias("where")
-    rows = results.tables[RECOVERY].filter(pl.col("value").is_not_null())
-    return results.labelled(rows).select(where, "method", "label", "value", "draws").to_dicts()
+    rows = results.cells(RECOVERY, ["spearman_d_star"], [ORACLE, *results.methods])
+    return rows.select(where, "method", "label", "value", "draws").to_dicts()
 
 
 def recovery(results: Study, width: int) -> Plot:
@@ -246,7 +238,7 @@ def recovery(results: Study, width: int) -> Plot:
         at, value = conditions.index(row["where"]) + 1, number_text(row["value"])
         if row["method"] == ORACLE:
             marks.short_tick(plot, row["value"], at)
-        elif row["method"] in shown:
+        else:
             hint = f"{row['where']}, {row['label']}: {value}; {row['draws']} draws"
             marks.mark_row(plot, results, row, at, hint, ends=False)
     return plot
@@ -275,7 +267,7 @@ def continuum(results: Study, width: int, condition: str) -> Drawing:
 
 def _continuum_correlation(results: Study, method: str) -> float | None:
     """Return the rank correlation of a method's scores with D* in the first draw, as stored."""
-    found = results.cells("continuum", "spearman_d_star", [method])["first"].to_list()
+    found = results.cells("continuum", ["spearman_d_star"], [method])["first"].to_list()
     return found[0] if found else None
 
 
@@ -297,15 +289,9 @@ def _continuum_panel(results: Study, method: str, side: int, condition: str) -> 
     if rate:
         plot.line([(0, 0), (0.5, 0.5)], "limit", "soft")
     for row in rows:
-        at, hint, number = row["d_star"], marks.physician_hint(row, title), who[row["physician"]]
-        look: dict[str, Any] = {
-            "value": "score",
-            "upright": True,
-            "ends": False,
-            "who": number,
-            "radius": 2.8,
-        }
-        marks.mark_row(plot, results, row, at, hint, **look)
+        hint, number = marks.physician_hint(row, title), who[row["physician"]]
+        look: dict[str, Any] = {"value": "score", "upright": True, "ends": False, "radius": 2.8}
+        marks.mark_row(plot, results, row, row["d_star"], hint, who=number, **look)
     return plot
 
 

@@ -23,8 +23,8 @@ def group_panels(results: Study, width: int, condition: str) -> Drawing:
     side = width // columns
     parts: dict[str, Drawing] = {
         f"{results.label(method)} score": _model_scores(results, condition, method, side)
-        for method in results.other_methods
-        if results.of(condition, [method]).height
+        for method in results.methods
+        if method not in results.rate_methods and results.of(condition, [method]).height
     }
     parts["Discordance by method"] = _discordance(results, condition, side)
     parts["Delta per physician (mean in brackets)"] = _deltas(results, condition, side)
@@ -49,14 +49,10 @@ def _model_scores(results: Study, condition: str, method: str, width: int) -> Pl
     plot.axes("Physicians, in the order of their names", "Mean squared residual", x_ticks=())
     plot.legend(marks.group_legend(rows))
     for row in rows:
-        at, hint = who[row["physician"]], marks.physician_hint(row, "overdispersion")
-        look: dict[str, Any] = {
-            "value": "score",
-            "upright": True,
-            "who": at,
-            "colour": marks.group_colour(row["group"]),
-        }
-        marks.mark_row(plot, results, row, at, hint, **look)
+        at, colour = who[row["physician"]], marks.group_colour(row["group"])
+        hint = marks.physician_hint(row, "overdispersion")
+        look: dict[str, Any] = {"value": "score", "upright": True, "colour": colour}
+        marks.mark_row(plot, results, row, at, hint, who=at, **look)
     return plot
 
 
@@ -72,12 +68,9 @@ def _discordance(results: Study, condition: str, width: int) -> Plot:
         _trace(plot, [row for row in rows if row["physician"] == name], number, height)
     for row in rows:
         at, hint = height[row["method"]], marks.physician_hint(row, "discordance")
-        look: dict[str, Any] = {
-            "value": "score",
-            "ends": False,
-            "colour": marks.group_colour(row["group"]),
-        }
-        marks.mark_row(plot, results, row, at, hint, who=who[row["physician"]], **look)
+        look: dict[str, Any] = {"colour": marks.group_colour(row["group"]), "ends": False}
+        number = who[row["physician"]]
+        marks.mark_row(plot, results, row, at, hint, value="score", who=number, **look)
     return plot
 
 
@@ -96,7 +89,7 @@ def _trace(plot: Plot, own: list[dict[str, Any]], number: int, height: dict[str,
 
 def _mean_deltas(results: Study, condition: str) -> dict[str, float]:
     """Return every method's mean delta in the first draw of a condition, as stored."""
-    found = results.cells(f"{condition}_groups", "mean_delta", results.rate_methods)
+    found = results.cells(f"{condition}_groups", ["mean_delta"], results.rate_methods)
     return dict(found.drop_nulls("first").select("method", "first").iter_rows())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
+from itertools import cycle
 from typing import Any
 
 import polars as pl
@@ -30,19 +31,6 @@ SPARE = [_look(*told) for told in _TOLD["spare"]]
 GROUPS = [_look(*told) for told in _TOLD["groups"]]
 
 
-def looks_of(methods: Sequence[str]) -> dict[str, Look]:
-    """Return the look of every method; those without one of their own take the spare ones.
-
-    Examples
-    --------
-    >>> looks_of(["glmm", "mine", "yours"])["mine"].light
-    '#117733'
-    """
-    unknown = [method for method in methods if method not in LOOKS]
-    spare = {method: SPARE[turn % len(SPARE)] for turn, method in enumerate(unknown)}
-    return {method: LOOKS.get(method) or spare[method] for method in methods}
-
-
 def colour_of(results: Study, method: str) -> str:
     """Return the name of a method's colour in the page; it holds no text from the data."""
     known = results.methods
@@ -50,16 +38,21 @@ def colour_of(results: Study, method: str) -> str:
 
 
 def looks_of_study(results: Study) -> dict[str, Look]:
-    """Return the colours of groups and methods under the names that figures use."""
+    """Return the looks of groups and methods under the names that figures use.
+
+    Methods without a look of their own take the spare ones in turn.
+    """
     looks = {f"group-{number}": look for number, look in enumerate(GROUPS, 1)}
-    looks |= {colour_of(results, m): look for m, look in looks_of(results.methods).items()}
+    spare = cycle(SPARE)
+    for method in results.methods:
+        looks[colour_of(results, method)] = LOOKS.get(method) or next(spare)
     return looks | {name: LOOKS[name] for name in ("oracle", "constant")}
 
 
 def method_look(results: Study, method: str) -> dict[str, str]:
     """Return colour and outline of a method's mark."""
-    known = looks_of([*results.methods, "oracle", "constant"])
-    return {"colour": colour_of(results, method), "shape": known[method].shape}
+    colour = colour_of(results, method)
+    return {"colour": colour, "shape": looks_of_study(results)[colour].shape}
 
 
 def group_colour(group: int | None) -> str:
