@@ -239,7 +239,8 @@ def _fit_methods(
         runs.append(_run(unit, method.name, time.perf_counter() - start, error))
         if error is None:
             rate = method.scale == "discordance"
-            scores.append(_scores(estimator.profile_, method.name, truth, rate=rate))
+            profile = estimator.profile_.rename({"score_low": "low", "score_high": "high"})
+            scores.append(_scores(profile, method.name, truth, rate=rate))
             found = estimator.details()
             said = sorted({str(warning.message) for warning in caught})
             details[method.name] = found | ({"warnings": said} if said else {})
