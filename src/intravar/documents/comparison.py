@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from intravar.documents.blocks import Block, Bullets, Heading, Paragraph
 from intravar.publication.compare import Changed, ChangedGroup, Comparison
@@ -28,21 +29,14 @@ def comparison_blocks(found: Mapping[str, Comparison]) -> list[Block]:
 
 
 def _group(found: Comparison) -> Table:
+    def change(row: ChangedGroup) -> str:
+        return NONE if row.within_rounding and _change(row) != "0" else _change(row)
+
     caption = "All together: how many of 100 are decided differently."
-    if any(_change_of_all(row) == NONE for row in found.group):
+    if any(change(row) == NONE for row in found.group):
         caption += f" {capital(NONE)}: the difference is within the rounding of both figures."
-    return table_of(
-        "All together",
-        caption,
-        found.group,
-        [
-            ("of 100", 3, lambda row: row.of),
-            ("first", 1, lambda row: hundred(row.first)),
-            ("second", 1, lambda row: hundred(row.second)),
-            ("change", 1, _change_of_all),
-            ("95 % interval", 1.2, _interval),
-        ],
-    )
+    columns = [("of 100", 3, lambda row: row.of), *_FIGURES, ("change", 1, change), _INTERVAL]
+    return table_of("All together", caption, found.group, columns)
 
 
 def _physicians(found: Comparison) -> list[Block]:
@@ -53,27 +47,13 @@ def _physicians(found: Comparison) -> list[Block]:
         f"Changes one by one, of 100 pairs of comparable {words.cases}, the surest first. How sure:"
         f" the probability that it changed by more than {hundred(MATTERS)} in that direction."
     )
-    table = table_of(
-        "Changes",
-        caption,
-        rows[:MOST_CHANGES],
-        [
-            (words.decider, 1.5, lambda row: row.physician),
-            ("first", 1, lambda row: hundred(row.first)),
-            ("second", 1, lambda row: hundred(row.second)),
-            ("change", 1, _change),
-            ("95 % interval", 1.2, _interval),
-            ("how sure", 1, lambda row: f"{hundred(row.probability)} %"),
-        ],
-    )
+    who = (words.decider, 1.5, lambda row: row.physician)
+    sure = ("how sure", 1, lambda row: f"{hundred(row.probability)} %")
+    columns = [who, *_FIGURES, ("change", 1, _change), _INTERVAL, sure]
+    table = table_of("Changes", caption, rows[:MOST_CHANGES], columns)
     more = len(rows) - MOST_CHANGES
     rest = [Paragraph(f"And {words.counted(more)} more.", quiet=True)] if more > 0 else []
     return [table, *rest]
-
-
-def _change_of_all(row: ChangedGroup) -> str:
-    change = _change(row)
-    return NONE if row.within_rounding and change != "0" else change
 
 
 def _change(row: Changed | ChangedGroup) -> str:
@@ -89,3 +69,11 @@ def _interval(row: Changed | ChangedGroup) -> str:
 
 def _signed(number: int) -> str:
     return f"{number:+d}" if number else "0"
+
+
+#: Columns that both tables have: heading, width and cell.
+_FIGURES: list[tuple[str, float, Callable[[Any], str]]] = [
+    ("first", 1, lambda row: hundred(row.first)),
+    ("second", 1, lambda row: hundred(row.second)),
+]
+_INTERVAL = ("95 % interval", 1.2, _interval)
