@@ -368,14 +368,17 @@ def _notes(
         for each in fields(Request)
         if getattr(first, each.name) != getattr(second, each.name)
     }
+    other.pop("method", None)  # the default may be named
     if parts := [name for name, section in other.items() if section != "words"]:
         may = "; they may measure different things" if "columns" in other.values() else ""
         notes.append(f"the requests differ in: {', '.join(parts)}{may}")
-    facts = [
-        [each.table.select("n_patients", "rate").sort(pl.all()).rows() for each in listed]
-        for listed in decisions
-    ]
-    one_table = stored[0].source == stored[1].source and not _WHOSE & {*other}
-    if one_table and facts[0] == facts[1] and any(n for each in facts[0] for n, _ in each):
-        notes.append(stored[1].words.fill(SAME_PATIENTS))
+    if stored[0].source == stored[1].source and not _WHOSE & {*other}:
+        # Sizes may be hidden; figures that are all the same tell it as well.
+        for facts in (["n_patients", "rate"], ["discordance"]):
+            told_of = [
+                [each.table.select(facts).sort(pl.all()).rows() for each in listed]
+                for listed in decisions
+            ]
+            if told_of[0] == told_of[1] and any(row[0] for each in told_of[0] for row in each):
+                return [*notes, stored[1].words.fill(SAME_PATIENTS)]
     return notes
