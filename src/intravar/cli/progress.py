@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from rich import console
 from rich.live import Live
-from rich.markup import escape as escape
 from rich.segment import Segment
 from rich.table import Table as Table
 from rich.text import Text as Text
