@@ -251,8 +251,8 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
             Sentence(
                 "two halves of the {cases} do not keep the {deciders_own} order "
                 "(reliability {reliability:.2f})",
-                # Rounded down: what lies below a limit must not look like it.
-                reliability=float(np.floor(100 * max(reliability, 0.0)) / 100),
+                # What lies below the limit must not be rounded up to it.
+                reliability=min(max(reliability, 0.0), RANKABLE - 0.01),
             )
         )
     return reasons
