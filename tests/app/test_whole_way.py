@@ -248,7 +248,7 @@ def review_ten_pairs(seen: Seen, table: Table) -> None:
     page.get_by_text("10 pairs judged").wait_for()
     told = page.inner_text("main")
     assert "20 left" in told
-    assert "whom reviewers found comparable" in told
+    assert "that reviewers found comparable" in told
     seen.look(narrow=False)
 
 

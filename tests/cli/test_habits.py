@@ -21,7 +21,7 @@ def test_nobody_reportable_has_an_exit_code_of_its_own(run: Run) -> None:
     Path("t.csv").write_text(GOOD)
     outcome = run(*MEASURE, "--min-panel", "100")
     assert outcome.code == endings.NOBODY_REPORTABLE == 4
-    assert "No physician is reportable" in outcome.out
+    assert "No physician has a figure" in outcome.out
     assert Path("o", "report.html").is_file()
     assert run(*MEASURE, "--min-panel", "100", "--replace", "--json").code == 4
 
@@ -54,6 +54,26 @@ def test_nothing_is_left_out_silently(
         assert name in checked
     assert (f"not shown in {width} columns" in checked) == (width == "40")
     assert max(len(line) for line in checked.splitlines()) <= int(width)
+
+
+def test_the_rank_that_rows_are_ordered_by_is_shown(
+    run: Run, table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    asked = ["--min-reliability", "0", "--out", "o"]
+    said = run("measure", "patients.csv", *COLUMNS, *asked).out
+    (heads,) = (line for line in said.splitlines() if "95 % interval  " in line)
+    assert heads.split()[-1] == "rank"
+    first = next(line for line in said.splitlines() if line.startswith("P-"))
+    assert f"The most consistent by rank, {first.split()[0]}: " in said
+
+
+def test_where_nobody_is_ranked_no_single_one_is_said_not_to_be(run: Run) -> None:
+    Path("t.csv").write_text(GOOD)
+    said = run(*MEASURE, "--min-reliability", "0.9").out
+    assert said.startswith("GROUP ONLY")
+    assert "cannot be ranked" not in said
+    assert "In the order of names." in said
 
 
 def test_no_color_is_respected() -> None:

@@ -25,11 +25,24 @@ def test_check(run: Run, table: pl.DataFrame) -> None:
     outcome = run("check", "patients.csv", *COLUMNS)
     assert (outcome.code, outcome.err) == (0, "")
     assert "about 900 patients of 6 physicians" in outcome.out
-    assert "6 of 6 physicians can be measured (30 patients or more)" in outcome.out
+    assert "6 of 6 physicians in the table can have a figure (30 patients or more)" in outcome.out
     assert sorted(os.listdir()) == ["patients.csv"]
     found = json.loads(run("check", "patients.csv", *COLUMNS, "--json").out)
     assert found["n_physicians_measurable"] == 6
     assert found["estimated_seconds"] > 0
+
+
+def test_check_and_measure_call_the_same_panels_few(run: Run, table: pl.DataFrame) -> None:
+    sizes = {"P01": 11, "P02": 12, "P03": 20, "P04": 100}
+    pl.concat(
+        [table.filter(pl.col("physician") == name).head(n) for name, n in sizes.items()]
+    ).write_csv("small.csv")
+    checked = run("check", "small.csv", *COLUMNS).out
+    assert "of 3 physicians, and 1 physician with at most 11 patients each" in checked
+    assert "panels of 12 to 100 patients" in checked
+    assert "without a figure:\n  1 physician: fewer than 30 decisions (at most 11 " in checked
+    measured = run("measure", "small.csv", *COLUMNS, *FAST, "--out", "out").out
+    assert "without a figure: 1 physician: at most 11 decisions, too few to publish" in measured
 
 
 def test_check_names_nobody_unless_asked(run: Run, table: pl.DataFrame) -> None:
@@ -39,15 +52,15 @@ def test_check_names_nobody_unless_asked(run: Run, table: pl.DataFrame) -> None:
     ).write_csv("small.csv")
     outcome = run("check", "small.csv", *COLUMNS)
     assert outcome.code == 0, outcome.err
-    assert "1 of 4 physicians can be measured" in outcome.out
-    assert "1 physician: fewer than 30 decisions (1 to 10 patients each)" in outcome.out
-    assert "2 physicians: fewer than 30 decisions (11 to 29 patients each)" in outcome.out
+    assert "1 of 4 physicians in the table can have a figure" in outcome.out
+    assert "1 physician: fewer than 30 decisions (at most 11 patients each)" in outcome.out
+    assert "2 physicians: fewer than 30 decisions (12 to 29 patients each)" in outcome.out
     assert "--show-names names them" in outcome.out
     assert "P0" not in outcome.out
     found = json.loads(run("check", "small.csv", *COLUMNS, "--json").out)["not_measurable"]
     assert [(row["n_patients"], row["n_physicians"]) for row in found] == [
-        ("1 to 10 patients each", 1),
-        ("11 to 29 patients each", 2),
+        ("at most 11 patients each", 1),
+        ("12 to 29 patients each", 2),
     ]
     assert all("physicians" not in row for row in found)
     named = run("check", "small.csv", *COLUMNS, "--show-names")
@@ -243,7 +256,7 @@ def test_as_a_program(table: pl.DataFrame, here: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "can be measured" in done.stdout
+    assert "can have a figure" in done.stdout
 
 
 @pytest.mark.parametrize(

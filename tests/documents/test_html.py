@@ -59,5 +59,4 @@ def test_nothing_is_imported_inside_functions_but_the_extras() -> None:
     }
     files = {("handover.py", f"intravar.documents.{name}") for name in ("pdf", "word")}
     seldom = ("intravar.documents.measurement.joint", "intravar.publication")
-    types = {("group.py", "intravar.publication.compare")}
-    assert late == files | types | {("report.py", name) for name in seldom}
+    assert late == files | {("report.py", name) for name in seldom}

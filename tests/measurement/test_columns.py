@@ -51,3 +51,13 @@ def test_small_counts_change_no_score() -> None:
     one, other = (intravar.measure(table, **asked, smallest_cell=n) for n in (1, 40))
     assert one.physicians.equals(other.physicians)
     assert one.diagnostics.pairs.sweep.equals(other.diagnostics.pairs.sweep)
+
+
+def test_what_is_below_a_limit_does_not_look_like_it() -> None:
+    below = [0.3998, 0.4, 0.57, 0.0]
+    (column,) = (each for each in COLUMNS if each.name == "reliability")
+    assert [column.text(each) for each in below] == ["0.399", "0.400", "0.570", "0.000"]
+
+
+def test_no_column_is_told_in_units_of_information() -> None:
+    assert not any("nats" in column.words for column in COLUMNS)

@@ -9,9 +9,10 @@ from intravar import documents
 from intravar.estimators.evidence import RepeatedCases
 from intravar.inference import Interval
 from intravar.measurement.scores import FEWEST_TOGETHER, Scores, with_rates
-from intravar.measurement.sentences import TOGETHER, rates_in_words
+from intravar.measurement.sentences import MAY_BE_READ, TOGETHER, rates_in_words
 from intravar.measurement.verdict import RULE_FOUND, Verdict, compared_in
 from intravar.publication.disclosure import published_of
+from intravar.wording import Words
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -76,3 +77,10 @@ def test_without_a_rule_any_two_patients_are_compared() -> None:
     assert f"Of 100 {told}, at most" in lines[0]
     no_rule = Verdict("group only", (), 0.0)
     assert compared_in(RepeatedCases(*np.ones((2, 3), int)), no_rule) == "cases seen twice"
+
+
+def test_sentences_suit_institutions() -> None:
+    hospitals = Words(decider="hospital", deciders="hospitals")
+    rates = (rates_in_words(-0.9, 0.2), rates_in_words(0.1, 0.9))
+    for told in (*MAY_BE_READ.values(), *(each or "" for each in rates)):
+        assert " who " not in f" {hospitals.said(told).lower()} "

@@ -2,31 +2,55 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import intravar
+from documents.made_several import made_several
+from intravar import documents
+from intravar.documents.blocks import text_lines
 from intravar.errors import InputError
 from intravar.measurement.columns import typed
+from intravar.publication.compare import TOGETHER, compare_each
 from intravar.publication.files import files_of, parquet_bytes
 from intravar.publication.folders import write_folders
 from intravar.publication.pseudonyms import Pseudonyms
-from intravar.publication.results import PhysicianRow, rows_of
+from intravar.publication.results import Figure, Group, Noise, PhysicianRow, rows_of
 from made_published import made_published
 
 REQUEST = intravar.Request(physician="doctor", decision="statin")
 NAMES = ["Ada", "Ben", "Cleo"]
+KEYS = b"one key of sixteen bytes", b"another of sixteen bytes"
 
 
 def figures(shift: float) -> pl.DataFrame:
     value = [0.1 + shift, 0.2 + shift, 0.3 + shift]
     low, high = ([each + by for each in value] for by in (-0.02, 0.02))
-    return typed({"physician": NAMES, "discordance": value, "low": low, "high": high})
+    return typed(
+        {
+            "physician": NAMES,
+            "n_patients": [100, 200, 100],
+            "discordance": value,
+            "low": low,
+            "high": high,
+        }
+    )
 
 
-def stored(out: Path, key: bytes, shift: float) -> Path:
-    """Write a measurement that publishes the figures of all but Ada."""
+def of_all(value: float) -> Group:
+    """What is told of all together; noise as it is stored is half of it."""
+    figure = Figure(value / 2, value / 2 - 0.05, value / 2 + 0.05)
+    return Group(
+        *(value, value - 0.1, value + 0.1, None, None, None, None, 0.02, None, None),
+        Noise(figure, Figure(0.0, 0.0, 0.0), Figure(0.0, 0.0, 0.0), figure),
+        *(None, None, None),
+    )
+
+
+def stored(out: Path, key: bytes, shift: float, told: float = 0.2, **asked: Any) -> Path:
+    """Write a measurement that publishes the figures of all but Ada, and that of all as `told`."""
     pseudonyms = Pseudonyms.of(NAMES, key)
     table, ends = figures(shift), ("discordance", "low", "high")
     called = pl.col("physician").replace_strict(pseudonyms.by_name)
@@ -34,11 +58,13 @@ def stored(out: Path, key: bytes, shift: float) -> Path:
         called,
         *(pl.when(pl.col("physician") != "Ada").then(pl.col(name)) for name in ends),
         reportable=pl.col("physician") != "Ada",
+        n_patients=pl.lit(400),
+        rate=pl.col("discordance").round(1),
     ).sort("physician")
-    made = made_published(pseudonyms.by_name.values(), REQUEST)
-    published = replace(
-        made, decisions=(replace(made.first, physicians=rows_of(shown, PhysicianRow)),)
-    )
+    made = made_published(pseudonyms.by_name.values(), replace(REQUEST, **asked))
+    rows = rows_of(shown, PhysicianRow)
+    decision = replace(made.first, physicians=rows, group=of_all(told), n_patients_shown=4000)
+    published = replace(made, decisions=(decision,))
     private = {
         "key.json": pseudonyms.as_json().encode(),
         "figures.parquet": parquet_bytes(table),
@@ -65,7 +91,7 @@ def test_else_figures_are_those_that_were_published(folders: tuple[Path, Path]) 
     assert found.physicians.height == 2
     assert not set(NAMES) & set(found.physicians["physician"])
     assert any("matched by the names" in note for note in found.notes)
-    assert any("1 in both have no value" in note for note in found.notes)
+    assert any("1 in both has no value" in note for note in found.notes)
 
 
 def test_without_a_private_folder_exact_figures_are_refused(folders: tuple[Path, Path]) -> None:
@@ -76,3 +102,76 @@ def test_without_a_private_folder_exact_figures_are_refused(folders: tuple[Path,
         (folder.with_name(f"{folder.name}-private") / "key.json").unlink()
     with pytest.raises(InputError, match="no physician is in both measurements"):
         intravar.compare(*folders)
+
+
+@pytest.mark.parametrize(("told", "change"), [(0.2, None), (0.21, None), (0.22, 0.02)])
+def test_a_change_within_rounding_is_none(tmp_path: Path, told: float, change: float) -> None:
+    folders = stored(tmp_path / "a", KEYS[0], 0.0), stored(tmp_path / "b", KEYS[1], 0.0, told)
+    found = intravar.compare(*folders)
+    figure = found.group[0]
+    assert (figure.first, figure.second, figure.change) == (0.2, told, change)
+    assert figure.within_rounding == (change is None)
+    told_words = {0.2: "0", 0.21: "none", 0.22: "+2"}[told]
+    table = documents.comparison_blocks({"": found})[0]
+    assert table.rows[0].cells[3].text == told_words
+    exact = intravar.compare(*folders, exact=True).group[0]
+    assert (exact.first, exact.second, exact.change) == (0.2, 0.2, 0.0)
+    assert not exact.within_rounding
+
+
+def test_parts_of_noise_have_the_words_of_the_page(folders: tuple[Path, Path]) -> None:
+    found = intravar.compare(*folders)
+    assert [(row.figure, row.first) for row in found.group[1:]] == [
+        *(("system", 0.2), ("level", 0.0), ("pattern", 0.0), ("occasion", 0.2))
+    ]
+    told = [row.of for row in found.group]
+    assert told[1:3] == [
+        "patients seen by two physicians",
+        "because some say yes more often than others",
+    ]
+    assert not any(each in row for row in told for each in ("system", "level", "pattern"))
+
+
+def test_other_parts_of_the_request_are_named(tmp_path: Path) -> None:
+    first = stored(tmp_path / "a", KEYS[0], 0.0)
+    asked = {"by": "sex", "date": "seen", "period": "month", "title": "Ours"}
+    second = stored(tmp_path / "b", KEYS[0], 0.1, **asked)
+    assert "the requests differ in: by, date, period" in intravar.compare(first, second).notes
+    third = stored(tmp_path / "c", KEYS[0], 0.1, exclude=["age"])
+    (note,) = (each for each in intravar.compare(first, third).notes if "differ in" in each)
+    assert note == "the requests differ in: exclude; they may measure different things"
+
+
+def test_the_same_patients_are_said_to_be(tmp_path: Path) -> None:
+    first = stored(tmp_path / "a", KEYS[0], 0.0)
+    same = stored(tmp_path / "b", KEYS[1], 0.0, case_word="claim,claims")
+    for folder, words in ((first, "the same patients"), (same, "the same claims")):
+        assert any(words in note for note in intravar.compare(first, folder).notes)
+    others = stored(tmp_path / "c", KEYS[0], 0.1)
+    elsewhere = stored(tmp_path / "d", KEYS[0], 0.0, where="age > 60")
+    for folder in (others, elsewhere):
+        assert not any("the same" in note for note in intravar.compare(first, folder).notes)
+
+
+def test_several_decisions_are_compared_together(tmp_path: Path) -> None:
+    for name, more in (("a", 0.0), ("b", 0.1)):
+        made = made_several()
+        assert made.joint is not None
+        rows = tuple(
+            replace(row, differ=None if row.differ is None else row.differ + more)
+            for row in made.joint.physicians
+        )
+        all_of_them = {"differ": 0.4 + more, "differ_low": 0.3, "differ_high": 0.6}
+        joint = replace(made.joint, physicians=rows, n_differences=0.5, **all_of_them)
+        decisions = [replace(each, n_patients_shown=6000) for each in made.decisions]
+        published = replace(made, joint=joint, decisions=tuple(decisions))
+        write_folders(tmp_path / name, files_of(published), {})
+    found = compare_each(tmp_path / "a", tmp_path / "b")
+    assert list(found) == [TOGETHER, *(each.decision for each in made_several().decisions)]
+    together = found[TOGETHER]
+    differ, number = together.group
+    assert (differ.figure, differ.first, differ.second, differ.change) == ("differ", 0.4, 0.5, 0.1)
+    assert (number.figure, number.first, number.within_rounding) == ("n_differences", 0.5, True)
+    assert set(together.physicians["change"]) == {0.1}
+    told = " ".join(text for _, text in text_lines(documents.comparison_blocks(found)))
+    assert "Changes one by one" in told

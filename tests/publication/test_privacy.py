@@ -278,6 +278,16 @@ def test_published_numbers_are_rounded_unless_nothing_is_hidden() -> None:
     assert table["rank"].to_list() == exact["rank"].round(1).to_list()
 
 
+def test_a_reliability_below_the_limit_is_not_rounded_up_to_it() -> None:
+    scores = latent_scores_of([(61, 46, 30, 61), (50, 50, 41, 52), (71, 16, 29, 41)])
+    exact = shown(scores, smallest_cell=1).table["reliability"]
+    limit = next(round(each, 3) for each in exact if each < round(each, 3))
+    told = shown(scores, min_reliability=limit).table.row(exact.round(3).to_list().index(limit))
+    row = dict(zip(shown(scores).table.columns, told, strict=True))
+    assert row["reason"] == f"cannot be ranked: reliability below {limit:g}"
+    assert row["reliability"] == pytest.approx(limit - 0.001)
+
+
 def test_totals_do_not_include_what_is_hidden() -> None:
     seen = shown(scores_of([(200, 80, 30), (4, 2, 1)]), min_panel=2)
     assert seen.n_patients == 200

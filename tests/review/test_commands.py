@@ -43,7 +43,7 @@ def test_a_review_from_the_table_to_the_page(
     told = run("read", "mine", str(file))
     assert "60 pairs judged, 0 unsure, 0 left." in told
     assert "Published, rounded" in told
-    assert "whom reviewers found comparable" in Path("mine/report.html").read_text("utf-8")
+    assert "that reviewers found comparable" in Path("mine/report.html").read_text("utf-8")
     assert json.loads(run("read", "mine", "--json"))["n_pairs"] == 60
     refused = CliRunner().invoke(app, ["review", "draw", "mine", "--out", "again"])
     assert refused.exit_code != 0

@@ -20,7 +20,7 @@ TOLD = Review(0.13, 0.09, 0.18, 120, 0.21, 0.01, 0, None, (), None, None, {})
 
 def test_the_first_sentence() -> None:
     assert review_sentence(TOLD) == (
-        "Of 100 pairs of patients whom reviewers found comparable, 13 [9, 18] were decided "
+        "Of 100 pairs of patients that reviewers found comparable, 13 [9, 18] were decided "
         "differently; on the record alone it was at most 21."
     )
     above = review_sentence(replace(TOLD, record=0.1))
@@ -46,7 +46,7 @@ def test_a_review_reaches_every_document(tmp_path: Path) -> None:
     write_stored(world.private, stored)
     assert review.read(world.out).published
     page = (world.out / "report.html").read_text("utf-8")
-    sentence = "pairs of patients whom reviewers found comparable"
+    sentence = "pairs of patients that reviewers found comparable"
     assert sentence in page
     assert sentence in text_of(world.out / "report.pdf").replace("\n", " ")
     book = openpyxl.load_workbook(world.out / "report.xlsx")

@@ -12,7 +12,7 @@ import intravar
 from intravar import documents, publication, sources
 from intravar import review as pair_review
 from intravar.app.draft import at_first_sight
-from intravar.documents.blocks import Block, Heading, Note, Paragraph
+from intravar.documents.blocks import Heading, Note, Paragraph
 from intravar.preparation.check import checked_each, folder_for_now
 from intravar.request import Request
 from intravar.review.store import read_stored
@@ -109,12 +109,8 @@ def sheets(folder: str, out: str, physician: str | None) -> str:
 
 def compare(first: str, second: str, changed: list[float]) -> str:
     """Return what changed from one measurement to another; `changed` is when they were written."""
-    blocks: list[Block] = []
-    for decision in publication.decisions_in_both(first, second):
-        found = intravar.compare(first, second, decision=decision)
-        blocks += [] if decision is None else [Heading(found.words.label(decision))]
-        blocks += documents.comparison_blocks(found)
-    return documents.as_fragment(blocks)
+    found = publication.compare_each(first, second)
+    return documents.as_fragment(documents.comparison_blocks(found))
 
 
 def explain(folder: str, physician: str, changed: float) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from intravar.preparation.check import Check
     from intravar.wording import Words
 
-#: Physicians that cannot be measured and are named for one reason; --json names all.
+#: Physicians without a figure who are named for one reason; --json names all.
 MOST_NAMED = 10
 
 
@@ -85,11 +85,11 @@ def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str,
 
 
 def _print_unmeasurable(console: cli.Console, rows: list[dict[str, Any]], words: Words) -> None:
-    """Say how many physicians cannot be measured and why; and who, if they have been named."""
+    """Say how many physicians can have no figure and why; and who, if they have been named."""
     if not rows:
         return
     console.print()
-    console.print("not measurable:")
+    console.print("without a figure:")
     for row in rows:
         count = words.counted(row["n_physicians"])
         console.print(f"  {count}: {row['reason']} ({row['n_patients']})", markup=False)

@@ -19,14 +19,13 @@ from intravar.request import Request
 from intravar.writing import privacy_words
 
 if TYPE_CHECKING:
-    from intravar.cli.progress import StepLines, StepProgress
     from intravar.measurement.result import Measurement
     from intravar.publication import Decision, Joint, Published
     from intravar.wording import Words
 
 COMPILING = "the first measurement after installation compiles: about 10 s more, once"
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
-NOT_RANKED = "Not for comparing {deciders} with each other: see the verdict."
+NOT_RANKED = "Not for comparing {deciders} with each other: see the verdict. In the order of names."
 
 
 @options.of_request(
@@ -61,7 +60,8 @@ def measure(
     publication.checked_out(out, request, sources.without_password(source), replace=replace)
     if key is not None:
         publication.read_key(key)
-    with steps_shown(quiet=quiet, verbose=verbose, piped=piped) as progress:
+    aside = cli.Console(stderr=True, highlight=False, quiet=quiet)
+    with cli.StepLines() if piped else cli.StepProgress(aside, every=verbose) as progress:
         if compile_beside():
             progress.note(COMPILING)
         settings = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
@@ -91,13 +91,6 @@ def measure(
             cli.print_request(console, request, found.seconds)
     if not any(each.n_reportable + each.n_banded for each in published.decisions):
         raise typer.Exit(endings.NOBODY_REPORTABLE)
-
-
-def steps_shown(*, quiet: bool, verbose: bool, piped: bool) -> StepProgress | StepLines:
-    """Return what shows how it goes on, to a reader or to a program that started this."""
-    if piped:
-        return cli.StepLines()
-    return cli.StepProgress(cli.Console(stderr=True, highlight=False, quiet=quiet), every=verbose)
 
 
 def _print_all(console: cli.Console, found: Measurement, published: Published, out: Path) -> None:
@@ -138,9 +131,11 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
             console.say(words.fill(NOT_RANKED))
         first = decision.physicians[told[0].p or 0]
         line = measurement.in_words(vars(first), decision.claim, words, decision.compared)
-        console.say(f"{first.physician}: {line}")
-        if decision.banded is not None:
-            console.say(f"{decision.banded}.")
+        order = "" if first.rank is None else "The most consistent by rank, "
+        console.say(f"{order}{first.physician}: {line}")
+        console.say(documents.with_figure(decision, words))
+        if more := (decision.banded or "").partition(": ")[2]:
+            console.say(f"With a range: {more}.")
     _print_reasons(console, decision, words)
     console.print()
     console.say(*documents.summary_lines(decision, words))
@@ -149,16 +144,22 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
     if not told:
         bars = " and ".join(map(flag_of, decision.barred_by))
         console.say(
-            words.fill("No {decider} is reportable.") + f" The bar is set by {bars}." * bool(bars)
+            words.fill("No {decider} has a figure.") + f" The bar is set by {bars}." * bool(bars)
         )
 
 
 def _print_reasons(console: cli.Console, decision: Decision, words: Words) -> None:
-    """Say why some have no rank, a range or nothing."""
+    """Say why some have no rank, a range of levels or nothing."""
+
+    def why(reason: str) -> str:
+        # Where nobody is ranked the verdict says why.
+        alone = reason.partition("cannot be ranked")[0].rstrip("; ")
+        return alone if decision.verdict in measurement.UNRANKED else reason
+
     reasons = Counter(
-        ("reported" if row.reportable else "not reportable", row.reason)
+        ("with a figure" if row.reportable else "without a figure", reason)
         for row in decision.physicians
-        if row.reason is not None and (row.reportable or row.band is None)
+        if (row.reportable or row.band is None) and (reason := why(row.reason or ""))
     )
     for (kind, reason), count in sorted(reasons.items(), key=lambda each: (each[0][0], -each[1])):
         console.say(f"{kind}: {words.counted(count)}: {reason}")

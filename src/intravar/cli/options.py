@@ -29,6 +29,7 @@ SHARED = {
     "engine": "local, dask, or dask:ADDRESS of a scheduler.",
     "memory": "What all processes may take, 4GB say.",
     "paper": "a4 or letter.",
+    "words": "File of words and labels that an institution keeps (words.toml).",
     "piped": "",
 }
 _HEAD = re.compile(r"^(--[\w/ -]+|[A-Z]+\d?): ")
@@ -72,22 +73,6 @@ def _with_parameters(command: Command, parameters: Sequence[inspect.Parameter]) 
     return command
 
 
-_WORDS = inspect.Parameter(
-    "words",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=None,
-    annotation=Annotated[
-        Path | None,
-        typer.Option(
-            "--words",
-            help="File of words and labels that an institution keeps (words.toml).",
-            show_default=False,
-            rich_help_panel="Words",
-        ),
-    ],
-)
-
-
 def of_request(*left_out: str, **words: str) -> Callable[[Command], Command]:
     """Give a command the fields of a request as options, but those that mean nothing to it.
 
@@ -116,8 +101,11 @@ def of_request(*left_out: str, **words: str) -> Callable[[Command], Command]:
             found, request = requested(source, None, options | {"words": given.pop("words")})
             command(source=found, request=request, **given)
 
-        options = [_option(each) for each in asked.values()]
-        return _with_parameters(wrapped, [source, *options, _WORDS, *others])
+        file = inspect.Parameter(
+            "words", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Path | None
+        )
+        options = [*map(_option, asked.values()), _declared(file, SHARED)]
+        return _with_parameters(wrapped, [source, *options, *others])
 
     return decorated
 
@@ -132,12 +120,7 @@ def _option(asked: Field[Any]) -> inspect.Parameter:
         words = words.replace(".", ", with commas between.", 1)
     if asked.default not in (None, "", ()):
         words = f"{words} Default: {asked.default}."
-    declared = typer.Option(
-        flag_of(asked.name),
-        help=words,
-        show_default=False,
-        rich_help_panel=f"{asked.metadata['section'].capitalize()}",
-    )
+    declared = typer.Option(flag_of(asked.name), help=words, show_default=False)
     return inspect.Parameter(
         asked.name,
         inspect.Parameter.KEYWORD_ONLY,

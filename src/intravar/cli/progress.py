@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from rich import console
 from rich.live import Live
-from rich.markup import escape as escape
 from rich.segment import Segment
 from rich.table import Table as Table
 from rich.text import Text as Text
@@ -77,23 +76,25 @@ class Console(console.Console):
         raise BrokenPipeError
 
 
-def left_by_parts(begun: tuple[int, float], done: int, total: int) -> float | None:
-    """Return the seconds that are left, from the parts done since one was first counted."""
-    first, since = begun
-    if done <= first or total <= first:
-        return None
-    return (time.monotonic() - since) * (total - done) / (done - first)
+class _Parts:
+    """Knows how long the parts of a step have taken."""
+
+    _begun_with: tuple[int, float] | None = None
+
+    def _left(self, done: int, total: int, told: float | None) -> float | None:
+        """Return the seconds that are left: as told, or from what parts have taken so far."""
+        first, since = self._begun_with = self._begun_with or (done, time.monotonic())
+        if told is not None or done <= first or total <= first:
+            return told
+        return (time.monotonic() - since) * (total - done) / (done - first)
 
 
-class StepLines:
+class StepLines(_Parts):
     """Tells the program that started this how it goes on; ends when that program does.
 
     Every line on standard error is a JSON object. When standard input closes, this is as Ctrl-C:
     whoever holds the other end asks for the end, or is gone.
     """
-
-    def __init__(self) -> None:
-        self._parts: tuple[int, float] | None = None
 
     def __enter__(self) -> StepLines:
         threading.Thread(target=_interrupt_when_closed, daemon=True).start()
@@ -108,14 +109,12 @@ class StepLines:
 
     def step(self, words: str, seconds: float | None = None) -> None:
         """See :class:`intravar.processes.Listener`."""
-        self._parts = None
+        self._begun_with = None
         _line(step=words, seconds=seconds)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
         """See :class:`intravar.processes.Listener`."""
-        self._parts = self._parts or (done, time.monotonic())
-        left = left_by_parts(self._parts, done, total) if left is None else left
-        _line(done=done, total=total, left=left)
+        _line(done=done, total=total, left=self._left(done, total, left))
 
     def note(self, words: str) -> None:
         """See :class:`intravar.processes.Listener`."""
@@ -133,7 +132,7 @@ def _interrupt_when_closed() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-class StepProgress:
+class StepProgress(_Parts):
     """Shows the step that runs, how long it has taken and how long it should.
 
     Parameters
@@ -150,7 +149,6 @@ class StepProgress:
         self._words = ""
         self._started = self._begun = time.monotonic()
         self._expected: float | None = None
-        self._parts: tuple[int, float] | None = None
         self._done = ""
         self._live: Live | None = None
 
@@ -177,7 +175,7 @@ class StepProgress:
         """
         self._finish()
         self._words, self._expected, self._begun = words, seconds, time.monotonic()
-        self._parts, self._done = None, ""
+        self._begun_with, self._done = None, ""
         if self._live is None and (seconds is not None or self._every):
             about = f" (about {_time(seconds)})" if seconds and seconds >= 10 else ""
             self._console.print(f"{words}{about} ...", markup=False, highlight=False)
@@ -187,9 +185,7 @@ class StepProgress:
 
         What parts have taken tells the time that is left better than any estimate.
         """
-        if self._parts is None:
-            self._parts = (done, time.monotonic())
-        left = left_by_parts(self._parts, done, total) if left is None else left
+        left = self._left(done, total, left)
         told = [
             f"{done} of {total} parts",
             f"about {_time(left)} left" if left is not None and done < total else "",

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from intravar import cli, publication, review
 from intravar.cli.options import described
 from intravar.writing import privacy_words
-
-if TYPE_CHECKING:
-    from intravar.review import Review
 
 HOW = (
     "Two patients of the same physician, alike in the record, are set side by side. A reviewer who "
@@ -116,7 +113,8 @@ def read(folder: Path, answers: list[Path] | None = None, as_json: bool = False)
     with _words(folder).in_errors():
         found = review.read(folder, answers or [])
     if as_json:
-        typer.echo(json.dumps(_as_json(found), default=str))
+        told = asdict(found) | {"physicians": found.physicians.to_dicts()}
+        typer.echo(json.dumps(told, default=str))
         return
     for line in found.lines():
         cli.say(_words(folder).said(line))
@@ -128,15 +126,6 @@ def _words(folder: Path) -> Any:
 
 def _interval(low: float | None, high: float | None) -> str:
     return "nothing" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f}"
-
-
-def _as_json(found: Review) -> dict[str, Any]:
-    told = {name: getattr(found, name) for name in found.__dataclass_fields__}
-    return told | {
-        "group": None if found.group is None else asdict(found.group),
-        "agreement": None if found.agreement is None else asdict(found.agreement),
-        "physicians": found.physicians.to_dicts(),
-    }
 
 
 group = typer.Typer(

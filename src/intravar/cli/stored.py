@@ -88,21 +88,15 @@ def compare(first: Path, second: Path, exact: bool = False, as_json: bool = Fals
 
     Physicians are matched by the names in both private folders. Where these are not at hand they
     meet by pseudonym: measure the second time with --key and the key.json of the first. Several
-    decisions are compared one after the other.
+    decisions are compared together and one after the other.
     """
-    found = {
-        name: intravar.compare(first, second, decision=name, exact=exact)
-        for name in publication.decisions_in_both(first, second)
-    }
+    found = publication.compare_each(first, second, exact=exact)
     if as_json:
         told = {name: change.as_json() for name, change in found.items()}
-        typer.echo(json.dumps(told.get(None, told), indent=1))
+        typer.echo(json.dumps(told.get("", told), indent=1))
         return
     console = cli.Console(highlight=False)
-    for name, change in found.items():
-        if name is not None:
-            console.print(cli.Text(f"{name}:", style="bold"))
-        print_blocks(console, documents.comparison_blocks(change), "--json has them")
+    print_blocks(console, documents.comparison_blocks(found), "--json has them")
 
 
 @described(

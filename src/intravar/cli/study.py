@@ -281,7 +281,7 @@ def _print_table(console: cli.Console, title: str, table: pl.DataFrame) -> None:
     for position, column in enumerate(heading):
         shown.add_column(column, justify="left" if position == 0 else "right")
     for row in rows:
-        shown.add_row(*(cli.escape(cell) for cell in row))
+        shown.add_row(*map(cli.Text, row))
     console.print(shown)
     console.print()
 

@@ -1,6 +1,6 @@
+from .comparison import comparison_blocks
 from .measurement.deciders import decider_table
-from .measurement.first import summary_lines
-from .measurement.group import comparison_blocks
+from .measurement.first import summary_lines, with_figure
 from .measurement.handover import MEASUREMENT_FORMATS, write_files, write_measurement
 from .measurement.joint import together_table
 from .measurement.report import NO_CASES, case_blocks, cases_of_each, columns_table
@@ -26,6 +26,7 @@ __all__ = [
     "rule_blocks",
     "summary_lines",
     "together_table",
+    "with_figure",
     "write_files",
     "write_measurement",
     "write_sheets",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -45,7 +47,8 @@ def printed(blocks: Sequence[Block], width: int, where: str) -> Iterator[RichTab
 def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
     """Return a table for rich, and the headings for which a line of `width` letters has no room.
 
-    Rows that have nothing to show are left out.
+    Rows that have nothing to show are left out. Of columns of one kind, those that the caption
+    speaks of are kept longest.
     """
     part = table.on("terminal")
     rows = [[cell.text for cell in row.cells] for row in part.rows if row.shown]
@@ -57,8 +60,12 @@ def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
         # Long texts are broken, so that short ones beside them need not be cut.
         whole.append(needed == longest and wide[at] <= width // 2)
     kept = list(range(len(part.columns)))
-    for kind in _GIVEN_UP:
-        for at in [each for each in reversed(kept) if part.columns[each].kind == kind]:
+    spoken_of = set(re.findall(r"[\w%]+", part.caption.lower()))
+    for kind, named in product(_GIVEN_UP, (False, True)):
+        for at in reversed(range(len(part.columns))):
+            column = part.columns[at]
+            if column.kind != kind or (column.heading in spoken_of) != named:
+                continue
             if sum(wide[each] for each in kept) > width and len(kept) > _KEPT:
                 kept.remove(at)
     made = RichTable(box=None, pad_edge=False)

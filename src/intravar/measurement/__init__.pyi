@@ -1,4 +1,5 @@
 from .columns import by_name
 from .scores import in_words
+from .verdict import UNRANKED
 
-__all__ = ["by_name", "in_words"]
+__all__ = ["UNRANKED", "by_name", "in_words"]

@@ -7,6 +7,7 @@ evidence of a method.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -39,6 +40,8 @@ class ResultColumn:
         :meth:`intravar.wording.Words.fill`.
     shown
         When it is handed on.
+    down
+        Whether it is written rounded down: what lies below a limit must not look like it.
     """
 
     name: str
@@ -47,6 +50,7 @@ class ResultColumn:
     heading: str
     words: str
     shown: Shown = "reportable"
+    down: bool = False
 
     def text(self, value: Any) -> str:
         """Write a value for a reader.
@@ -55,12 +59,14 @@ class ResultColumn:
         --------
         >>> by_name("discordance").text(0.18249)
         '0.182'
-        >>> by_name("n_patients").text(None)
-        '–'
+        >>> by_name("reliability").text(0.3998), by_name("n_patients").text(None)
+        ('0.399', '–')
         """
         if value is None:
             return "–"
         if self.digits is not None:
+            finest = 10**self.digits
+            value = math.floor(value * finest + 1e-6) / finest if self.down else value
             return f"{value:.{self.digits}f}"
         return f"{value:,}" if isinstance(value, int) else str(value)
 
@@ -146,7 +152,8 @@ COLUMNS = (
         pl.Float64,
         3,
         "own rule",
-        "how much better the {decider_own} own rule predicts than that of all, in nats a {case}",
+        "how much better the {decider_own} own rule predicts than that of all; at 0.1 it gives "
+        "what was decided a probability about 10 % higher",
     ),
     ResultColumn(
         "contradiction",
@@ -173,6 +180,7 @@ COLUMNS = (
         "reliability",
         "share of the score's variance that is real difference between {deciders}",
         "always",
+        down=True,
     ),
     ResultColumn(
         "rank", pl.Float64, 1, "rank", "expected rank; 1 is the most consistent {decider}"

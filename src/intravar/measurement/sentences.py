@@ -17,9 +17,20 @@ MAY_BE_READ = {
         "Upper limits of single {deciders}, and their order. How far below its "
         "limit a true value lies is not known."
     ),
-    "ranks only": "Who is more and who is less consistent; the figures themselves are biased.",
+    "ranks only": Sentence(
+        "Which {deciders} are more and which are less consistent; the figures themselves are "
+        "biased."
+    ),
     "group only": Sentence("The figure of all together; single {deciders} cannot be compared."),
     "not interpretable": "Do not use these figures until the problem below is fixed.",
+}
+#: How often two deciders differ, and by part of the noise why they do.
+SEEN_BY_TWO = "{cases} seen by two {deciders}"
+WHY_DIFFERENT = {
+    "level": "some {say_yes} more often than others",
+    "pattern": "they weigh {cases} differently",
+    "occasion": "the same {decider} would decide differently on another occasion, or for reasons "
+    "that are not recorded",
 }
 #: Rank correlation from which on scores and rates of "yes" are said to go together.
 TOGETHER = 0.8
@@ -174,7 +185,7 @@ def rates_in_words(with_rate: float | None, with_half: float | None) -> str | No
     Examples
     --------
     >>> rates_in_words(-0.9, 0.2)
-    'Score and rate of "yes" go together (rank correlation -0.9): physicians who say yes more \
+    'Score and rate of "yes" go together (rank correlation -0.9): physicians that say yes more \
 often have the lower score. It may tell of the rate as much as of consistency.'
     >>> rates_in_words(0.3, 0.2) is None
     True
@@ -184,13 +195,13 @@ often have the lower score. It may tell of the rate as much as of consistency.'
     if with_half > abs(with_rate):
         value, told = (
             with_half,
-            Sentence("{deciders} who {say_yes} to nearly half have the higher score"),
+            Sentence("{deciders} that {say_yes} to nearly half have the higher score"),
         )
     else:
         value = with_rate
         than = "higher" if value > 0 else "lower"
         told = Sentence(
-            "{deciders} who {say_yes} more often have the {than} score",
+            "{deciders} that {say_yes} more often have the {than} score",
             than=than,
         )
     return Sentence(

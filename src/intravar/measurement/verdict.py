@@ -251,7 +251,8 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
             Sentence(
                 "two halves of the {cases} do not keep the {deciders_own} order "
                 "(reliability {reliability:.2f})",
-                reliability=max(reliability, 0.0),
+                # Rounded it must not look like the limit that it is below.
+                reliability=min(max(reliability, 0.0), RANKABLE - 0.01),
             )
         )
     return reasons

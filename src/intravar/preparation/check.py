@@ -86,8 +86,8 @@ class Check:
         words, covariates = self.request.words, self.prepared.covariates
         lines = [
             f"{self.source}: {self.panels.n_patients:,} {words.cases} of "
-            f"{words.counted(self.panels.table.height)}, {self.panels.n_measurable:,} of whom can "
-            "be measured",
+            f"{words.counted(self.panels.table.height)}, {self.panels.n_measurable:,} of which can "
+            "have a figure",
             f"{len(covariates)} covariates: {', '.join(words.label(name) for name in covariates)}",
             f"measuring with {self.method} will take {self.cost.here().in_words()}",
             *(f"possible leak: {line}" for line in self.leak_lines()),

@@ -1,5 +1,5 @@
 from .checks import check_lines, column_rows, published_check, unmeasurable
-from .compare import decisions_in_both
+from .compare import compare_each
 from .explain import (
     WARNING,
     chosen_decision,
@@ -23,7 +23,7 @@ __all__ = [
     "checked_out",
     "chosen_decision",
     "column_rows",
-    "decisions_in_both",
+    "compare_each",
     "is_published",
     "joint_lines",
     "measurement_folders",

@@ -9,7 +9,7 @@ import polars as pl
 
 from intravar.preparation.check import Check
 from intravar.preparation.prepare import ColumnReport
-from intravar.publication.hiding import is_small, part_is_safe, safe_total, shown
+from intravar.publication.hiding import few, is_small, part_is_safe, safe_total, shown
 from intravar.publication.results import Check as PublishedCheck
 from intravar.publication.results import Column, DecisionColumn, Leak
 
@@ -27,7 +27,7 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
     about = "about " if smallest > 1 else ""
     words = check.request.words
     larger = f"{about}{total:,} {words.cases} of {words.counted(n_physicians - hidden)}"
-    smaller = f"{words.counted(hidden)} with {shown(1, smallest)} {words.cases} each"
+    smaller = f"{words.counted(hidden)} with {few(smallest)} {words.cases} each"
     covariates, columns = check.prepared.covariates, check.prepared.origin
     decision, positive, _ = check.prepared.decision
     share = _share(check)
@@ -42,8 +42,8 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
         *(f"dropped: {line}" for line in _dropped_lines(check, several=several)),
         *([check.prepared.about_copies] if check.prepared.about_copies else []),
         *check.same_lines(),
-        f"{check.panels.n_measurable:,} of {n_physicians:,} {words.deciders} can be measured "
-        f"({check.request.min_panel} {words.cases} or more)",
+        f"{check.panels.n_measurable:,} of {words.counted(n_physicians)} in the table can have a "
+        f"figure ({check.request.min_panel} {words.cases} or more)",
         f"measuring with {check.method} will take {check.cost.here().in_words()}",
     ]
     return [*map(words.said, lines), *(f"read with {note}" for note in check.notes)]
@@ -80,15 +80,17 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
 
 
 def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict[str, Any]]:
-    """Return how many physicians cannot be measured, by reason and size, and who if `names`."""
+    """Return how many physicians can have no figure, by reason and size, and who if `names`."""
     cannot = check.panels.table.filter(pl.col("reason").is_not_null())
-    few, upper = check.request.smallest_cell, check.request.min_panel - 1
+    bar, upper = _bar(check), check.request.min_panel - 1
     rows, words = [], check.request.words
     for hidden in (True, False):
-        chosen = cannot.filter(pl.col("n_patients").is_between(1, few - 1) == hidden)
+        chosen = cannot.filter((pl.col("n_patients") < bar) == hidden)
         if not chosen.height:
             continue
-        sizes = shown(1, few) if hidden else f"{few} to {upper}" if few < upper else f"{upper}"
+        sizes = f"{bar} to {upper}" if bar < upper else f"{upper}"
+        if hidden:
+            sizes = few(check.request.smallest_cell)
         row: dict[str, Any] = {
             "reason": chosen["reason"][0],
             "n_patients": f"{sizes} {words.cases} each",
@@ -130,9 +132,15 @@ def _rounded_total(check: Check) -> tuple[int, int]:
 
     An exact total beside a measurement would give away a panel size hidden there.
     """
+    bar = _bar(check)
+    total, hidden = safe_total(check.panels.table["n_patients"].to_list(), bar)
+    return (round(total, -1) if bar > 1 else total), hidden
+
+
+def _bar(check: Check) -> int:
+    """Return the size of the smallest panel that is not few: a measurement hides the same ones."""
     smallest = check.request.smallest_cell
-    total, hidden = safe_total(check.panels.table["n_patients"].to_list(), smallest)
-    return (round(total, -1) if smallest > 1 else total), hidden
+    return smallest + 1 if smallest > 1 else 1
 
 
 def _share(check: Check) -> float | None:
@@ -147,20 +155,18 @@ def _share(check: Check) -> float | None:
 
 
 def _panel_lines(check: Check) -> list[str]:
-    """Say how large the panels are that may be shown, to the nearest ten as all totals."""
-    smallest = check.request.smallest_cell
-    sizes = [
-        size for size in check.panels.table["n_patients"].to_list() if not is_small(size, smallest)
-    ]
+    """Say how large the panels are that are not few, to the nearest ten as all totals."""
+    bar = _bar(check)
+    sizes = [size for size in check.panels.table["n_patients"].to_list() if size >= bar]
     if len(sizes) < 2:
         return []
     low, middle, high = (
-        round(value, -1) if smallest > 1 else value
+        max(round(value, -1), bar) if bar > 1 else value
         for value in (min(sizes), int(median(sizes)), max(sizes))
     )
     cases = check.request.words.cases
     if low == high:
-        return [f"panels of {'about ' if smallest > 1 else ''}{low:,} {cases}"]
+        return [f"panels of {'about ' if bar > 1 else ''}{low:,} {cases}"]
     return [f"panels of {low:,} to {high:,} {cases}, {middle:,} in the middle"]
 
 

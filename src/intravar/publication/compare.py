@@ -6,9 +6,10 @@ Patients are taken to be others the second time.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,19 +19,29 @@ from intravar.arrays import FloatArray
 from intravar.errors import InputError, option, told
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
+from intravar.measurement.sentences import SEEN_BY_TWO, WHY_DIFFERENT
 from intravar.publication.explain import chosen_decision, private_table
 from intravar.publication.files import read_published
-from intravar.publication.folders import FIGURES_FILE, file_of, private_folder
-from intravar.publication.hiding import fraction
+from intravar.publication.folders import FIGURES_FILE, JOINT_FILE, file_of, private_folder
+from intravar.publication.group import FINE, GROUP_DIGITS
+from intravar.publication.hiding import coarse_step, fraction
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
-from intravar.publication.results import Decision, Noise, Published, rows_of
+from intravar.publication.results import Decision, JointRow, Published, frame_of, rows_of
+from intravar.publication.scores import FEWEST_PATIENTS
 from intravar.publication.strata import SURE
-from intravar.request import MATTERS
-from intravar.wording import USUAL, Words
+from intravar.request import MATTERS, Request
+from intravar.tables import MOST_DISCORDANCE
+from intravar.wording import USUAL, Words, agree
 
 _ENDS = ("discordance", "low", "high")
-#: Entries of the request that make two measurements measure different things.
-_MEANING = ("decision", "decision_positive", "covariates", "exclude", "after", "categorical")
+#: Parts of a request that say which patients are meant.
+_WHOSE = {"where", "table", "query", "sheet"}
+#: What the comparison of several decisions together is called beside that of each.
+TOGETHER = "all decisions together"
+SAME_PATIENTS = (
+    "both times the same {cases} were measured: chance does not come in twice, and the intervals, "
+    "which are for other {cases} the second time, are too wide"
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,23 @@ class Changed:
     probability: float
 
 
+@dataclass(frozen=True)
+class ChangedGroup:
+    """How a figure of all together changed, as shares of pairs, and what it is `of`.
+
+    There is no change where it is within the rounding of both values.
+    """
+
+    figure: str
+    of: str
+    first: float
+    second: float
+    change: float | None
+    low: float | None
+    high: float | None
+    within_rounding: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """What changed from one measurement to another.
@@ -55,9 +83,8 @@ class Comparison:
     physicians
         One row per physician who is in both: both values, change, low, high, probability.
     group
-        The same of all together: first, second, change, low, high.
-    noise
-        Component, first and second value.
+        The figures of all together: the discordance and the parts of noise; or of several
+        decisions the share of pairs that differ, and in how many.
     notes
         What to mind.
     words
@@ -65,8 +92,7 @@ class Comparison:
     """
 
     physicians: pl.DataFrame
-    group: dict[str, float | None]
-    noise: pl.DataFrame
+    group: tuple[ChangedGroup, ...]
     notes: tuple[str, ...]
     words: Words = USUAL
 
@@ -77,36 +103,43 @@ class Comparison:
     def as_json(self) -> dict[str, Any]:
         """Return it in a form that fits into JSON."""
         return {
-            "group": self.group,
-            "noise": self.noise.to_dicts(),
+            "group": [asdict(row) for row in self.group],
             "physicians": self.physicians.to_dicts(),
             "notes": list(self.notes),
         }
 
     def lines(self) -> list[str]:
-        """Say it in words."""
-        lines = []
-        if self.group["change"] is not None:
-            first, second, change, low, high = (
-                round(100 * float(self.group[name] or 0.0))
-                for name in ("first", "second", "change", "low", "high")
-            )
-            lines.append(
-                f"All together: of 100 pairs of comparable {self.words.cases} {first} were decided "
-                f"differently the first time and {second} the second, a change of {change:+d} "
-                f"[{low:+d}, {high:+d}]."
-            )
-        for row in self.noise.iter_rows(named=True):
-            cases = self.words.cases
-            before, after = (round(200 * row[name]) for name in ("first", "second"))
-            lines.append(f"{row['component']}: {before} -> {after} of 100 {cases} seen by two.")
+        """Say in words how many changed, and what to mind."""
         sure = self.physicians.filter(pl.col("probability") >= SURE).height
-        lines.append(
+        changed = (
             f"{self.words.counted(self.physicians.height)} in both; {sure:,} of them changed by "
             f"more than {100 * MATTERS:.0f} of 100, with a probability of {100 * SURE:.0f} % or "
             "more."
         )
-        return [*lines, *(f"note: {note}" for note in self.notes)]
+        return [changed, *(f"note: {note}" for note in self.notes)]
+
+
+class _Pair(NamedTuple):
+    """Both folders, what they publish, and whether private folders are read."""
+
+    folders: tuple[Path, Path]
+    stored: tuple[Published, Published]
+    exact: bool
+
+    def tables(self, names: Sequence[str], published: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+        """Return exact figures from the private files of these names, or what was published."""
+        if not self.exact:
+            return list(published)
+        remedy = told("compare where both were measured, or leave {} out", option("exact"))
+        return [
+            private_table(folder, name, "exact figures", remedy)
+            for folder, name in zip(self.folders, names, strict=True)
+        ]
+
+
+def _read(first: str | os.PathLike[str], second: str | os.PathLike[str], exact: bool) -> _Pair:
+    folders = Path(first), Path(second)
+    return _Pair(folders, (read_published(folders[0]), read_published(folders[1])), exact)
 
 
 def compare(
@@ -128,16 +161,15 @@ def compare(
     decision
         Which one, where several were measured.
     exact
-        Whether physicians are compared by the exact figures that both private folders keep, also
-        those whose figures were not published. The result has names and must not be handed on.
+        Whether figures are the exact ones that both private folders keep, also of physicians whose
+        figures were not published. The result has names and must not be handed on.
     """
-    folders = Path(first), Path(second)
-    stored = tuple(read_published(folder) for folder in folders)
+    pair = _read(first, second, exact)
     places = [
         chosen_decision([each.decision for each in published.decisions], decision)
-        for published in stored
+        for published in pair.stored
     ]
-    chosen = tuple(each.decisions[at] for each, at in zip(stored, places, strict=True))
+    chosen = [each.decisions[at] for each, at in zip(pair.stored, places, strict=True)]
     methods = [each.method for each in chosen]
     if methods[0] != methods[1]:
         raise InputError(
@@ -145,25 +177,147 @@ def compare(
             *methods,
             option("method", methods[0]),
         )
-    words, notes = stored[1].words, []
-    keys = [private_folder(folder.resolve()) / KEY_FILE for folder in folders]
-    by_name = not exact and all(readable(key) for key in keys)
+    names = [file_of(FIGURES_FILE, at) for at in places]
+    tables = pair.tables(names, [each.table for each in chosen])
+    return _compared(pair, tables, _group(chosen, pair, tables), [[each] for each in chosen])
+
+
+def compare_each(
+    first: str | os.PathLike[str], second: str | os.PathLike[str], *, exact: bool = False
+) -> dict[str, Comparison]:
+    """Compare every decision that two measurements share, and all together if they share all.
+
+    The only decision of each has an empty name.
+    """
+    pair = _read(first, second, exact)
+    named = [tuple(each.decision for each in published.decisions) for published in pair.stored]
+    if len(named[0]) == len(named[1]) == 1:
+        return {"": compare(first, second, exact=exact)}
+    shared = tuple(name for name in named[0] if name in named[1])
+    if not shared:
+        raise InputError(
+            f"no decision is in both measurements: {', '.join(named[0])} in the first and "
+            f"{', '.join(named[1])} in the second; measure the same decision twice"
+        )
+    each = {name: compare(first, second, decision=name, exact=exact) for name in shared}
+    return {TOGETHER: _together(pair), **each} if set(named[0]) == set(named[1]) else each
+
+
+def _together(pair: _Pair) -> Comparison:
+    """Compare how often pairs differ in at least one of several decisions, and in how many."""
+    joints = [each.joint for each in pair.stored if each.joint is not None]
+    shown = [frame_of(each.physicians, JointRow) for each in joints]
+    tables = pair.tables([JOINT_FILE, JOINT_FILE], shown)
+    n, rows = len(joints[0].decisions), []
+    for figure, weight, of in (
+        ("differ", 1, f"pairs that differ in at least one of {n} decisions, at most"),
+        ("n_differences", n, f"differences in all {n} decisions, of 100 such pairs, at most"),
+    ):
+        names = [f"{figure}{end}" for end in ("", "_low", "_high")]
+        values = [[getattr(each, name) for name in names] for each in joints]
+        step = sum(_step(each.decisions, each.request, weight) for each in pair.stored)
+        rows += _changed(figure, of, values, step, tables if pair.exact else ())
+    ends = dict(zip(("differ", "differ_low", "differ_high"), _ENDS, strict=True))
+    tables = [each.rename(ends) for each in tables]
+    return _compared(pair, tables, rows, [each.decisions for each in pair.stored])
+
+
+def _group(
+    chosen: Sequence[Decision], pair: _Pair, tables: Sequence[pl.DataFrame]
+) -> list[ChangedGroup]:
+    """Return how the discordance of all together changed, and the parts of noise."""
+    groups = [each.group for each in chosen if each.group is not None]
+    if len(groups) < len(chosen):
+        return []
+    both = list(zip(chosen, pair.stored, strict=True))
+    step = sum(_step_of_mean(each, published.request) for each, published in both)
+    values = [[getattr(each, name) for name in _ENDS] for each in groups]
+    exact = tables if pair.exact else ()
+    of = f"{chosen[1].compared}{', at most' * (chosen[1].claim == 'at most')}"
+    rows = _changed("discordance", of, values, step, exact)
+    noise = [each.noise for each in groups if each.noise is not None]
+    if len(noise) < len(groups):
+        return rows
+    step = max(step, sum(_step([each], published.request) for each, published in both))
+    # The whole is a sum of three rounded parts.
+    for name, of, far in (
+        ("system", SEEN_BY_TWO, 2 * step),
+        *((name, f"because {why}", step) for name, why in WHY_DIFFERENT.items()),
+    ):
+        # As shares of pairs they are twice as large.
+        parts = [vars(getattr(each, name)).values() for each in noise]
+        values = [[None if each is None else 2 * each for each in part] for part in parts]
+        rows += _changed(name, pair.stored[1].words.fill(of), values, far)
+    return rows
+
+
+def _step(decisions: Sequence[Decision], request: Request, weight: int = 1) -> float:
+    """Return the step to which figures over all patients were rounded, or a coarser one."""
+    n = min(each.n_patients_shown for each in decisions)
+    return coarse_step(n, request.smallest_cell, weight=weight, finest=10.0**-GROUP_DIGITS)
+
+
+def _step_of_mean(decision: Decision, request: Request) -> float:
+    """Return how far rounding, and secrets of the key, may move the mean of all.
+
+    Of few patients it follows from what is told of each, and a secret decides on ranges.
+    """
+    step = _step([decision], request)
+    if step <= FINE:
+        return step
+    sizes = [(row.n_patients or FEWEST_PATIENTS, row.reportable) for row in decision.physicians]
+    hidden = sum(n for n, shown in sizes if not shown) / sum(n for n, _ in sizes)
+    return max(FINE, 10.0**-GROUP_DIGITS + hidden * MOST_DISCORDANCE / 2)
+
+
+def _changed(
+    figure: str,
+    of: str,
+    values: Sequence[Sequence[float | None]],
+    step: float,
+    exact: Sequence[pl.DataFrame] = (),
+) -> list[ChangedGroup]:
+    """Return how a figure of all changed, given with its ends; nothing where it is not known.
+
+    `step` is how far rounding of both moves them apart. From `exact` figures of physicians follows
+    the exact mean over their patients.
+    """
+    value, low, high = np.array(values, dtype=np.float64).T
     if exact:
-        remedy = told("compare where both were measured, or leave {} out", option("exact"))
-        tables = [
-            private_table(folder, file_of(FIGURES_FILE, at), "exact figures", remedy)
-            for folder, at in zip(folders, places, strict=True)
-        ]
+        known = pl.col("n_patients").filter(pl.col(figure).is_not_null())
+        mean = (pl.col(figure) * pl.col("n_patients")).sum() / known.sum()
+        value, step = np.array([table.select(mean).item() for table in exact]), 0.0
+        low, high = np.minimum(low, value), np.maximum(high, value)
+    if not np.isfinite(value).all():
+        return []
+    change, below, above = (
+        fraction(float(each[0]), 3) for each in _difference(value[None], low[None], high[None])
+    )
+    within = abs(change or 0.0) < step - 1e-9
+    first, second = (round(float(each), 3) for each in value)
+    sure = None if within else change
+    return [ChangedGroup(figure, of, first, second, sure, below, above, within)]
+
+
+def _compared(
+    pair: _Pair,
+    tables: Sequence[pl.DataFrame],
+    group: Sequence[ChangedGroup],
+    decisions: Sequence[Sequence[Decision]],
+) -> Comparison:
+    """Compare the physicians of two tables, and say what to mind."""
+    words, notes = pair.stored[1].words, []
+    keys = [private_folder(folder.resolve()) / KEY_FILE for folder in pair.folders]
+    by_name = not pair.exact and all(readable(key) for key in keys)
+    if pair.exact:
         notes.append("exact figures and names from both private folders; do not hand this on")
-    else:
-        tables = [each.table for each in chosen]
     if by_name and read_key(keys[0]) != read_key(keys[1]):
         notes.append(f"{words.deciders} were matched by the names in both private folders")
-    tables = [
+    first, second = (
         table.with_columns(who=pl.col("physician").replace(read_names(key) if by_name else {}))
         for table, key in zip(tables, keys, strict=True)
-    ]
-    both = tables[0].join(tables[1], on="who", suffix="_second", how="inner").sort("physician")
+    )
+    both = first.join(second, on="who", suffix="_second", how="inner").sort("physician")
     if not both.height:
         raise InputError(
             "no {} is in both measurements: names are matched where both private folders "
@@ -174,7 +328,8 @@ def compare(
             option("key"),
         )
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
-    notes = [*_notes(tables, both, known, stored), *notes]
+    alone = first.height - both.height, second.height - both.height
+    notes = [*_notes(alone, both.height - known.height, pair.stored, decisions), *notes]
     value, low, high = (
         known.select(pl.col(name, f"{name}_second").cast(pl.Float64)).to_numpy() for name in _ENDS
     )
@@ -185,26 +340,7 @@ def compare(
     figures["probability"] = changes_together(change, error, MATTERS).probability
     physicians = pl.DataFrame({"physician": known["physician"], **figures})
     rounded = physicians.with_columns(pl.col(pl.Float64).round(3))
-    return Comparison(rounded, _group(chosen), _noise(chosen), tuple(notes), words)
-
-
-def decisions_in_both(
-    first: str | os.PathLike[str], second: str | os.PathLike[str]
-) -> tuple[str | None, ...]:
-    """Return the decisions that two measurements share; None stands for the only one of each."""
-    named = [
-        tuple(each.decision for each in read_published(folder).decisions)
-        for folder in (first, second)
-    ]
-    if len(named[0]) == len(named[1]) == 1:
-        return (None,)
-    shared = tuple(name for name in named[0] if name in named[1])
-    if not shared:
-        raise InputError(
-            f"no decision is in both measurements: {', '.join(named[0])} in the first and "
-            f"{', '.join(named[1])} in the second; measure the same decision twice"
-        )
-    return shared
+    return Comparison(rounded, tuple(group), tuple(notes), words)
 
 
 def _difference(value: FloatArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray, ...]:
@@ -212,49 +348,37 @@ def _difference(value: FloatArray, low: FloatArray, high: FloatArray) -> tuple[F
     return weighted_sum(weight, Interval(low, high, np.full(value.shape, np.nan)), value)
 
 
-def _group(chosen: tuple[Decision, ...]) -> dict[str, float | None]:
-    groups = [each.group for each in chosen if each.group and each.group.discordance is not None]
-    if len(groups) < len(chosen):
-        return dict.fromkeys(("first", "second", "change", "low", "high"))
-    value, low, high = (np.array([[getattr(each, name) for each in groups]]) for name in _ENDS)
-    found = _difference(value, low, high)
-    names = ("change", "low", "high")
-    return {
-        "first": float(value[0, 0]),
-        "second": float(value[0, 1]),
-        **{name: fraction(float(each[0]), 3) for name, each in zip(names, found, strict=True)},
-    }
-
-
-def _noise(chosen: tuple[Decision, ...]) -> pl.DataFrame:
-    schema = {"component": pl.String, "first": pl.Float64, "second": pl.Float64}
-    parts = [each.group.noise for each in chosen if each.group and each.group.noise]
-    rows = [
-        (field.name, *(getattr(each, field.name).value for each in parts))
-        for field in fields(Noise)
-        if len(parts) == len(chosen)
-    ]
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
 def _notes(
-    tables: list[pl.DataFrame],
-    both: pl.DataFrame,
-    known: pl.DataFrame,
-    stored: tuple[Published, ...],
+    alone: tuple[int, int],
+    without: int,
+    stored: Sequence[Published],
+    decisions: Sequence[Sequence[Decision]],
 ) -> list[str]:
-    notes = []
-    alone = tables[0].height - both.height, tables[1].height - both.height
+    """Say who cannot be compared, what else was asked for, and whether patients are the same."""
+    notes, (first, second) = [], (each.request for each in stored)
     if any(alone):
+        verb = agree(alone[0], "is", "are")
         notes.append(
-            f"{alone[0]:,} are in the first measurement only, {alone[1]:,} in the second only"
+            f"{alone[0]:,} {verb} in the first measurement only, {alone[1]:,} in the second only"
         )
-    if known.height < both.height:
-        notes.append(f"{both.height - known.height:,} in both have no value in one of them")
-    first, second = (each.request for each in stored)
-    other = [name for name in _MEANING if getattr(first, name) != getattr(second, name)]
-    if other:
-        notes.append(
-            f"the requests differ in {', '.join(other)}: they may measure different things"
-        )
+    if without:
+        notes.append(f"{without:,} in both {agree(without, 'has', 'have')} no value in one of them")
+    other = {
+        each.name: each.metadata["section"]
+        for each in fields(Request)
+        if getattr(first, each.name) != getattr(second, each.name)
+    }
+    other.pop("method", None)  # the default may be named
+    if parts := [name for name, section in other.items() if section != "words"]:
+        may = "; they may measure different things" if "columns" in other.values() else ""
+        notes.append(f"the requests differ in: {', '.join(parts)}{may}")
+    if stored[0].source == stored[1].source and not _WHOSE & {*other}:
+        # Sizes may be hidden; figures that are all the same tell it as well.
+        for facts in (["n_patients", "rate"], ["discordance"]):
+            told_of = [
+                [each.table.select(facts).sort(pl.all()).rows() for each in listed]
+                for listed in decisions
+            ]
+            if told_of[0] == told_of[1] and any(row[0] for each in told_of[0] for row in each):
+                return [*notes, stored[1].words.fill(SAME_PATIENTS)]
     return notes

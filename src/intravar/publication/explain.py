@@ -109,8 +109,8 @@ def private_table(folder: Path, name: str, what: str, remedy: str) -> pl.DataFra
 def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None) -> None:
     """Say that nothing is kept of a physician beyond the sample."""
     words = (
-        "no cases of '{value}' are kept: of a large table they are kept of the {deciders} who were "
-        "learned from; {sample} says how many {cases} these have"
+        "no cases of '{value}' are kept: of a large table they are kept of the {deciders} that "
+        "were learned from; {sample} says how many {cases} these have"
     )
     if not (patients["physician"] == name).any():
         raise InputError(Sentence(words, value=called or name, sample=option("sample")))

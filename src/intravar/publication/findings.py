@@ -133,7 +133,7 @@ def review_sentence(review: Review, words: Words = USUAL) -> str:
         # A review may lie at the record or above: most pairs that differ were decided alike.
         alone = f"of all pairs alike in the record, {record} were."
     return (
-        f"Of 100 pairs of {words.cases} whom reviewers found comparable, {middle} [{low}, {high}] "
+        f"Of 100 pairs of {words.cases} that reviewers found comparable, {middle} [{low}, {high}] "
         f"were decided differently; {alone}"
     )
 

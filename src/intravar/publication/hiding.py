@@ -44,6 +44,11 @@ def is_few(count: float, smallest: int = SMALLEST_CELL) -> bool:
     return smallest > 1 and count < smallest + 1
 
 
+def few(smallest: int = SMALLEST_CELL) -> str:
+    """Say how many are few, in the same words wherever a panel or a score is hidden for it."""
+    return f"at most {smallest}"
+
+
 def shown(count: int, smallest: int = SMALLEST_CELL, whole: int | None = None) -> str:
     """Write a count, or a range where it is small, or where the rest of a `whole` is."""
     if is_small(count, smallest):

@@ -26,7 +26,7 @@ from intravar.inference import Interval
 from intravar.measurement.columns import COLUMNS, rounded
 from intravar.measurement.scores import Scores, result_table
 from intravar.preparation.decisions import too_small
-from intravar.publication.hiding import HiddenParts, hidden_parts, is_few
+from intravar.publication.hiding import HiddenParts, few, hidden_parts, is_few
 from intravar.publication.results import Band
 from intravar.request import MIN_PANEL, MIN_RELIABILITY, SMALLEST_CELL
 from intravar.tables import MOST_DISCORDANCE
@@ -143,7 +143,10 @@ def shown_scores(
         determined=scores.determined,
     ).head(len(measured))
     if smallest_cell > 1:
-        results = rounded(results)
+        below, value = results["reliability"] < min_reliability, pl.col("reliability")
+        # What lies below the limit must not be rounded up to it.
+        lower = pl.when(below & (value >= min_reliability)).then(value - 0.001).otherwise(value)
+        results = rounded(results).with_columns(lower.round(3))
     reasons: list[str | None] = []
     shown, barred_by = set(measured.tolist()), set()
     for at, n in enumerate(scores.n_patients.tolist()):
@@ -153,9 +156,9 @@ def shown_scores(
         # Of a hidden panel with a hidden score it is not even told whether it is too small.
         unknown = hidden.score[at] and hidden.size[at]
         small = None if unknown else too_small(int(hidden.least[at]), min_panel)
-        few = "decisions" if is_few(n, smallest_cell) else evidence.events
+        what = "decisions" if is_few(n, smallest_cell) else evidence.events
         barred_by.add("smallest_cell" if small is None else "min_panel")
-        reasons.append(small or f"at most {smallest_cell} {few}, too few to publish")
+        reasons.append(small or f"{few(smallest_cell)} {what}, too few to publish")
     table = _masked(results, measured, hidden, hide_repeats, hide_close).with_columns(
         pl.Series("physician", scores.physician),
         *(

@@ -93,7 +93,7 @@ class Review:
             group = self.group
             lines.append(
                 Sentence(
-                    "Of 100 pairs of {cases} whom reviewers found comparable, "
+                    "Of 100 pairs of {cases} that reviewers found comparable, "
                     "{discordance:.0f} [{low:.0f}, {high:.0f}] were decided differently; of "
                     "all pairs alike in the record, {record:.0f}.",
                     discordance=100 * group.discordance,

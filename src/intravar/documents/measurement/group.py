@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from intravar.documents.blocks import Block, Bullets, Figure, Heading, Paragraph, row_figure
 from intravar.documents.charts.plot import Dot, Drawing
 from intravar.documents.charts.rows import Labelled
+from intravar.measurement.sentences import WHY_DIFFERENT
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Decision, Published, Strata
-from intravar.request import MATTERS
 from intravar.tables import Table, hundred, hundreds, table_of
 from intravar.wording import Words
-
-if TYPE_CHECKING:
-    from intravar.publication.compare import Comparison
 
 #: Pairs side by side, and the pixels of a pair.
 ACROSS, PAIR_WIDTH, PAIR_HEIGHT = 20, 30, 19
@@ -24,26 +21,21 @@ BAR = 360, 28
 NOISE = {
     "level": (
         "fill",
-        "some {say_yes} more often than others",
+        WHY_DIFFERENT["level"],
         "Agree on the threshold: most of what can be agreed on is how readily to decide for it",
     ),
     "pattern": (
         "second",
-        "they weigh {cases} differently",
+        WHY_DIFFERENT["pattern"],
         "Agree on what counts: {deciders} weigh the same findings differently",
     ),
     "occasion": (
         "third",
-        "the same {decider} would decide differently on another occasion, or for reasons that are "
-        "not recorded",
+        WHY_DIFFERENT["occasion"],
         "Record the reasons and use a checklist: most of the disagreement is not between "
         "{deciders} but within each of them",
     ),
 }
-
-
-#: Deciders whose change is listed, the surest first.
-MOST_CHANGES = 24
 
 
 class NoiseShare(NamedTuple):
@@ -129,37 +121,6 @@ def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
     svg = picture.svg(f"A hundred pairs of {words.cases}", told)
     key = (("one-way other-way", "decided differently"), ("alike", "decided alike"))
     return Figure("hundred-pairs", "", told, "", [svg], key)
-
-
-def comparison_blocks(found: Comparison) -> list[Block]:
-    """Return what changed from one measurement to another, the surest changes one by one."""
-    rows, words = found.rows(), found.words
-    if not rows:
-        return [Bullets(found.lines())]
-    caption = (
-        f"Changes one by one, of 100 pairs of comparable {words.cases}, the surest first. How sure:"
-        f" the probability that it changed by more than {hundred(MATTERS)} in that direction."
-    )
-    table = table_of(
-        "Changes",
-        caption,
-        rows[:MOST_CHANGES],
-        [
-            (words.decider, 1.5, lambda row: row.physician),
-            ("first", 1, lambda row: hundred(row.first)),
-            ("second", 1, lambda row: hundred(row.second)),
-            ("change", 1, lambda row: f"{round(100 * row.change):+d}"),
-            (
-                "95 % interval",
-                1.2,
-                lambda row: f"{round(100 * row.low):+d} to {round(100 * row.high):+d}",
-            ),
-            ("how sure", 1, lambda row: f"{hundred(row.probability)} %"),
-        ],
-    )
-    more = len(rows) - MOST_CHANGES
-    rest = [Paragraph(f"And {words.counted(more)} more.", quiet=True)] if more > 0 else []
-    return [Bullets(found.lines()), table, *rest]
 
 
 def strata_section(published: Published, decision: Decision) -> list[Block]:
