@@ -119,6 +119,14 @@ def test_a_study_file_opens_with_its_choices(tmp_path: Path) -> None:
     assert again.written == "age > 40"
 
 
+def test_what_no_screen_asks_for_stays_as_the_study_file_says() -> None:
+    asked = {"physician": "doctor", "decision": "statin", "after": ["los"]}
+    kept = {"method": "euclidean", "covariates": ["age"], "sample": 5_000, "random_state": 3}
+    draft = Draft(Path("/data/a.csv"), asked | kept)
+    draft.choose({"physician": "doctor", "decision": "drug"}, lambda name: [])
+    assert draft.asked == {"physician": "doctor", "decision": "drug"} | kept
+
+
 @pytest.mark.parametrize(
     ("columns", "physician", "decision"),
     [

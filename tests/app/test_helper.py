@@ -18,7 +18,8 @@ def test_questions_behind_one_that_died_are_answered(tmp_path: Path) -> None:
     helper = Helper(tmp_path / "log")
     try:
         helper.ask("ready").result(60)
-        (process,) = helper._processes
+        process = helper._process
+        assert process is not None
         os.kill(process.pid or 0, signal.SIGSTOP)  # so that neither is answered before it dies
         first, second = (
             helper.ask("look", source=str(table), reading={}, changed=at) for at in (0.0, 1.0)
@@ -36,7 +37,8 @@ def test_questions_behind_one_that_died_are_answered(tmp_path: Path) -> None:
 def test_questions_that_wait_end_with_the_helper(tmp_path: Path) -> None:
     helper = Helper(tmp_path / "log")
     helper.ask("ready").result(60)
-    (process,) = helper._processes
+    process = helper._process
+    assert process is not None
     os.kill(process.pid or 0, signal.SIGSTOP)
     asked = [helper.ask("ready", again=True) for _ in range(5)]
     helper.close()

@@ -26,13 +26,13 @@ HOSTS = ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", f"0
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_foreign_host_is_refused(opened: Opened, host: str) -> None:
-    for path in ("/", "/run/state", "/app.js", f"/?token={TOKEN}"):
+    for path in ("/", "/run", "/app.js", f"/?token={TOKEN}"):
         assert opened.client.get(path, headers={"host": host}).status_code == 400
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", ""])
 def test_a_foreign_origin_is_refused(opened: Opened, origin: str) -> None:
-    for method, path in (("GET", "/run/state"), ("POST", "/quit"), ("POST", "/example")):
+    for method, path in (("GET", "/run"), ("POST", "/quit"), ("POST", "/example")):
         answer = opened.client.request(method, path, headers={"origin": origin})
         assert answer.status_code == 403
 
@@ -41,7 +41,7 @@ def test_a_foreign_origin_is_refused(opened: Opened, origin: str) -> None:
 def test_requests_that_other_pages_make_are_refused(opened: Opened, site: str) -> None:
     del opened.client.headers["origin"]
     try:
-        for method, path in (("GET", "/run/state"), ("POST", "/quit")):
+        for method, path in (("GET", "/run"), ("POST", "/quit")):
             answer = opened.client.request(method, path, headers={"sec-fetch-site": site})
             assert answer.status_code == 403
         assert opened.client.post("/quit").status_code == 403  # no page says that it asks

@@ -6,7 +6,6 @@ import asyncio
 import secrets
 import shutil
 import tempfile
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -24,8 +23,6 @@ from intravar.writing import make_private_folder
 
 #: Seconds after which a screen says that something is still being done.
 PATIENCE = 0.1
-#: Tables whose choices are remembered, and tasks whose answer is.
-MOST_KEPT = 50
 
 
 class WaitingError(Exception):
@@ -54,12 +51,12 @@ class Desk:
         self.quit: Callable[[], None] = lambda: None
         #: Cases that the user asked to see, having read what they show: result and physician.
         self.may_see: set[tuple[str, str]] = set()
-        self._drafts: OrderedDict[str, Draft] = OrderedDict()
-        self._tasks: OrderedDict[str, Task] = OrderedDict()
+        self._drafts: dict[str, Draft] = {}
+        self._tasks: dict[str, Task] = {}
 
     def keep(self, draft: Draft) -> Draft:
         """Remember the choices about a table."""
-        _remember(self._drafts, draft.id, draft)
+        self._drafts[draft.id] = draft
         return draft
 
     def draft(self, name: str) -> Draft:
@@ -78,21 +75,21 @@ class Desk:
         `then` makes the screen of the answer, once.
         """
         name = secrets.token_urlsafe(6)
-        _remember(self._tasks, name, Task(words, answer, then))
+        self._tasks[name] = Task(words, answer, then)
         return RedirectResponse(f"/task/{name}", 303)
 
     async def finish(self, name: str) -> Response:
         """Return the screen that a task ends in."""
         if name not in self._tasks:
-            raise InputError("this was done a while ago; go back to the first screen")
+            raise InputError("this was not begun here; go back to the first screen")
         task = self._tasks[name]
         told = await _soon(task.words, task.answer)
         task.shown = task.shown or task.then(told)
         return task.shown
 
-    async def whole(self, task: str, /, *, again: bool = False, **given: Any) -> Any:
-        """Return an answer of the helper, however long it takes."""
-        return await asyncio.wrap_future(self.helper.ask(task, again=again, **given))
+    async def whole(self, task: str, /, **given: Any) -> Any:
+        """Return a new answer of the helper, however long it takes."""
+        return await asyncio.wrap_future(self.helper.ask(task, again=True, **given))
 
     def start(self, job: Job) -> None:
         """Start a measurement, unless one is running."""
@@ -111,12 +108,6 @@ class Desk:
             self.job.wait(GRACE + 5)
         self.helper.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
-
-
-def _remember(kept: OrderedDict[str, Any], name: str, value: Any) -> None:
-    kept[name] = value
-    while len(kept) > MOST_KEPT:
-        kept.popitem(last=False)
 
 
 async def _soon(words: str, answer: Future[Any]) -> Any:

@@ -11,6 +11,7 @@ import secrets
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from importlib.resources import files
 from pathlib import Path
@@ -22,7 +23,7 @@ from intravar.errors import InputError, Option, flag_of
 from intravar.preparation.kinds import understand
 from intravar.request import Request, is_request_file, read_request
 from intravar.text import shortened
-from intravar.where import parse_population
+from intravar.where import columns_of, parse_population
 
 _DECLARED = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
 OPERATORS: dict[str, str] = _DECLARED["operators"]
@@ -39,7 +40,8 @@ ON_SCREEN = {
 CONDITIONS = 4
 #: Fields that are not read one by one from a form.
 _ELSEWHERE = ("physician", "decision", "covariates", *USES, "label", "where")
-_PLAIN = re.compile(r"[^\W\d][\w.]*")
+#: What a form says, whatever a request's file said before.
+_ASKED = {*FIELDS, *USES, "labels", "order"} - {"covariates"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -74,46 +76,39 @@ class Draft:
         """Return the request, checked."""
         return Request(**self.asked)
 
-    def command(self, out: Path | str) -> list[str]:
-        """Return the command that does the same, after `intravar`.
+    def shell(self, out: Path | str) -> str:
+        """Return the command that does the same, as it is typed.
 
         Examples
         --------
         >>> draft = Draft(Path("patients.csv"), {"physician": "doctor", "decision": "statin"})
-        >>> " ".join(draft.command("mine"))
-        'measure patients.csv --physician doctor --decision statin --out mine'
+        >>> draft.shell("mine")
+        'intravar measure patients.csv --physician doctor --decision statin --out mine'
         """
-        words = ["measure", str(self.source)]
-        request = self.request()
-        for each in fields(Request):
-            value = getattr(request, each.name)
-            if value == each.default:
-                continue
-            flag = flag_of(each.name)
-            if each.name == "labels":
+        words = [str(self.source)]
+        for name, value in given_fields(self.request()).items():
+            if name == "labels":
                 for column, label in value:
-                    words += [flag, f"{column}={label}"]
+                    words += [flag_of(name), f"{column}={label}"]
                 continue
-            if isinstance(value, tuple) and any("," in name for name in value):
-                return ["measure", "study.toml", "--out", str(out)]  # a comma parts names there
-            words += [flag, ",".join(value) if isinstance(value, tuple) else str(value)]
-        return [*words, "--out", str(out)]
-
-    def shell(self, out: Path | str) -> str:
-        """Return the command as it is typed."""
-        return shlex.join(["intravar", *self.command(out)])
+            if isinstance(value, tuple) and any("," in each for each in value):
+                words = ["study.toml"]  # a comma parts names on the command line
+                break
+            words += [flag_of(name), ",".join(value) if isinstance(value, tuple) else str(value)]
+        return shlex.join(["intravar", "measure", *words, "--out", str(out)])
 
     def choose(self, form: Mapping[str, Any], several: Callable[[str], Sequence[str]]) -> None:
         """Take over the fields of a form; `several` gives all values of one.
 
-        `use:COLUMN` and `label:COLUMN` are of one column.
+        `use:COLUMN` and `label:COLUMN` are of one column. What no form asks for stays.
         """
-        asked: dict[str, Any] = {"physician": form.get("physician", "")}
+        asked = {name: value for name, value in self.asked.items() if name not in _ASKED}
+        asked["physician"] = form.get("physician", "")
         decisions = [form.get("decision", ""), *several("also")]
         asked["decision"] = ",".join(dict.fromkeys(name for name in decisions if name))
-        for name in ("method", *(name for name in FIELDS if name not in _ELSEWHERE)):
+        for name in (name for name in FIELDS if name not in _ELSEWHERE):
             if text := str(form.get(name, "")).strip():
-                asked[name] = _whole(name, text) if FIELDS.get(name, {}).get("whole") else text
+                asked[name] = _whole(name, text) if FIELDS[name].get("whole") else text
         uses: dict[str, list[str]] = {use: [] for use in USES if use}
         labels: dict[str, str] = {}
         for name, value in form.items():
@@ -144,6 +139,15 @@ class Draft:
         self.asked["after"] = list(dict.fromkeys([*self.asked.get("after", ()), *columns]))
 
 
+def given_fields(request: Request) -> dict[str, Any]:
+    """Return the fields of a request that differ from their defaults."""
+    return {
+        each.name: value
+        for each in fields(request)
+        if (value := getattr(request, each.name)) != each.default
+    }
+
+
 def opened(path: Path, allowed: Callable[[str], Path]) -> Draft:
     """Return the draft of a table, or of a request's file that names one."""
     if not is_request_file(path):
@@ -154,11 +158,7 @@ def opened(path: Path, allowed: Callable[[str], Path]) -> Draft:
             f"'{path.name}' reads a database on a server or by a query; measure it on the command "
             "line: intravar measure FILE"
         )
-    chosen = {
-        each.name: value
-        for each in fields(Request)
-        if (value := getattr(request, each.name)) != each.default
-    }
+    chosen = given_fields(request)
     if request.labels:
         chosen["labels"] = dict(request.labels)
     return Draft(allowed(os.path.abspath(source)), chosen, written=request.where or "")
@@ -174,7 +174,9 @@ def condition(column: str, operator: str, value: str) -> str:
     >>> condition("unit", "in", "A, O'Hara")
     "unit in ('A', 'O''Hara')"
     """
-    name = column if _PLAIN.fullmatch(column) and _free(column) else _quoted(column, '"')
+    name = _quoted(column, '"')
+    with suppress(InputError):  # a name that can be read as it is stands without quotes
+        name = column if columns_of(parse_population(f"{column} = 1")) == [column] else name
     if operator in ("is missing", "is not missing"):
         return f"{name} {operator}"
     if operator not in OPERATORS:
@@ -202,15 +204,6 @@ def on_screen(option: Option) -> str:
     label = ON_SCREEN.get(flag_of(option.name))
     value = "" if option.value is None else f" {option.value}"
     return f"{option.flag} on the command line" if label is None else f"“{label}”{value}"
-
-
-def _free(column: str) -> bool:
-    """Tell whether a name means nothing else in an expression."""
-    try:
-        parse_population(f"{column} = 1")
-    except InputError:
-        return False
-    return True
 
 
 def _value(text: str) -> str:

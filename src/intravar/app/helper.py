@@ -12,8 +12,9 @@ import os
 import signal
 import threading
 from collections import OrderedDict
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,9 @@ class Helper:
     def __init__(self, log: Path) -> None:
         self._log = log
         self._kept: OrderedDict[str, Future[Any]] = OrderedDict()
-        self._pool: ProcessPoolExecutor | None = None
-        self._processes: set[multiprocessing.process.BaseProcess] = set()
-        self._blamed: ProcessPoolExecutor | None = None
+        #: Hands questions to the process; the others wait for this one thread.
+        self._line = ThreadPoolExecutor(1)
+        self._process: BaseProcess | None = None
         self._closed = False
 
     def ask(self, task: str, /, *, again: bool = False, **given: Any) -> Future[Any]:
@@ -49,50 +50,34 @@ class Helper:
         The task is a function of :mod:`intravar.app.tasks`, its arguments are fit for JSON.
         """
         key = json.dumps([task, given], sort_keys=True, default=str)
-        known = self._kept.get(key)
-        if known is not None and not again:
-            self._kept.move_to_end(key)
-            return known
-        answer: Future[Any] = Future()
-        self._kept[key] = answer
+        answer = self._kept.pop(key, None)
+        if again or answer is None:
+            answer = self._line.submit(self._answered, key, task, given)
+        self._kept[key] = answer  # the newest comes last
         while len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
-        self._send(key, answer, task, given)
         return answer
 
-    def _send(self, key: str, answer: Future[Any], task: str, given: dict[str, Any]) -> None:
-        submitted, pool = self._submitted(task, given)
-
-        def hand_over(done: Future[Any]) -> None:
-            if done.cancelled() or self._closed:
-                answer.cancel()
-            elif (error := done.exception()) is None:
-                answer.set_result(done.result())
-            elif not isinstance(error, BrokenProcessPool):
-                answer.set_exception(error)
-            elif self._blamed is pool:  # it only waited behind the one that ended the process
-                self._send(key, answer, task, given)
-            else:
-                self._blamed = pool
-                self._kept.pop(key, None)
-                answer.set_exception(InputError(DIED.format(log=self._log)))
-
-        submitted.add_done_callback(hand_over)
-
-    def _submitted(
-        self, task: str, given: dict[str, Any]
-    ) -> tuple[Future[Any], ProcessPoolExecutor]:
-        if self._pool is None:
+    def _answered(self, key: str, task: str, given: dict[str, Any]) -> Any:
+        if self._process is None:
             spawn = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(1, spawn, _begin, (str(self._log),))
-        others = set(multiprocessing.active_children())
+            self._pipe, theirs = spawn.Pipe()
+            process = spawn.Process(target=_work, args=(theirs, str(self._log)))
+            process.start()
+            theirs.close()
+            self._process = process
         try:
-            submitted = self._pool.submit(_answer, task, given)
-        except BrokenProcessPool:
-            self._pool = None
-            return self._submitted(task, given)
-        self._processes |= set(multiprocessing.active_children()) - others
-        return submitted, self._pool
+            self._pipe.send((task, given))
+            answer = self._pipe.recv()
+        except (EOFError, OSError):
+            self._process = None
+            if self._closed:
+                raise CancelledError from None
+            self._kept.pop(key, None)
+            raise InputError(DIED.format(log=self._log)) from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def start(self) -> None:
         """Start the process before anything is asked, so that the first answer comes soon."""
@@ -101,19 +86,23 @@ class Helper:
     def close(self) -> None:
         """End the process; what was asked and not answered is cancelled."""
         self._closed = True
-        for process in self._processes:
+        self._line.shutdown(wait=False, cancel_futures=True)
+        if (process := self._process) is not None:
             process.kill()
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+            process.join()
+        self._line.shutdown()
 
 
-def _begin(log: str) -> None:
-    """Settle in the new process: print to the log, leave Ctrl-C to the app, and end with it."""
+def _work(questions: Connection, log: str) -> None:
+    """Answer in the new process: print to the log, leave Ctrl-C to the app, and end with it."""
     with open(log, "ab") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_app, daemon=True).start()
+    while True:
+        task, given = questions.recv()
+        questions.send(_answer(task, given))
 
 
 def _end_with_the_app() -> None:
@@ -131,9 +120,8 @@ def _answer(task: str, given: dict[str, Any]) -> Any:
 
     try:
         return getattr(tasks, task)(**given)
-    except InputError:
-        raise
+    except InputError as error:
+        return error
     except (Exception, PanicException) as error:
-        if fault := machine_fault(error):
-            raise InputError(fault) from None
-        raise DefectError("; ".join(defect_lines(error))) from None
+        fault = machine_fault(error)
+        return InputError(fault) if fault else DefectError("; ".join(defect_lines(error)))

@@ -95,17 +95,13 @@ class Job:
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
-        threading.Thread(target=self._insist, daemon=True).start()
+        insist = threading.Timer(GRACE, self._process.kill)
+        insist.daemon = True
+        insist.start()
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait for the end."""
         self._thread.join(seconds)
-
-    def _insist(self) -> None:
-        try:
-            self._process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
 
     def _listen(self) -> None:
         assert self._process.stderr is not None

@@ -12,14 +12,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Literal
+
+from jinja2.filters import do_filesizeformat
 
 from intravar.errors import InputError
 from intravar.publication.files import SUMMARY, read_published
 from intravar.publication.folders import private_folder
 from intravar.publication.results import Published
-from intravar.writing import make_folder, make_private_folder
+from intravar.writing import make_private_folder
 
 #: Endings of files that are offered as tables; a request's file holds all choices.
 TABLES = (
@@ -44,7 +47,6 @@ class OutsideError(InputError):
 class Entry:
     """Something in a folder that can be opened."""
 
-    name: str
     path: Path
     kind: Literal["folder", "table", "measurement"]
     size: int = 0
@@ -123,24 +125,18 @@ class Places:
         except OSError as error:
             reason = error.strerror or error
             raise InputError(f"cannot look into '{folder}': {reason}") from error
-        ordered = sorted(found, key=lambda each: (each.kind != "folder", each.name.lower()))
-        return ordered[:MOST_LISTED]
+        found.sort(key=lambda each: (each.kind != "folder", each.path.name.lower()))
+        return found[:MOST_LISTED]
 
     def _entry(self, path: Path) -> Entry | None:
-        hidden = path.name.startswith(".") or path.name.endswith(("-private", "-unfinished"))
-        try:
-            inside = not path.is_symlink() or bool(self.allowed(path))
-            if hidden or not inside:
-                return None
+        if path.name.startswith(".") or path.name.endswith(("-private", "-unfinished")):
+            return None
+        with suppress(OSError, OutsideError):
+            self.allowed(path)
             if path.is_dir():
-                kind: Literal["folder", "measurement"] = (
-                    "measurement" if is_measurement(path) else "folder"
-                )
-                return Entry(path.name, path, kind)
+                return Entry(path, "measurement" if (path / SUMMARY).is_file() else "folder")
             if path.is_file() and path.name.lower().endswith(TABLES):
-                return Entry(path.name, path, "table", path.stat().st_size)
-        except (OSError, OutsideError):
-            pass
+                return Entry(path, "table", path.stat().st_size)
         return None
 
     def measurements(self, folder: Path | None = None) -> list[Measured]:
@@ -149,14 +145,13 @@ class Places:
         paths = place.iterdir() if place.is_dir() else ()
         found = []
         for path in paths:
-            if path.name.startswith(".") or not is_measurement(path):
+            if path.name.startswith("."):
                 continue
-            with suppress(InputError):  # what cannot be read is not listed
+            with suppress(InputError):  # what is none, or cannot be read, is not listed
                 stored = read_published(path)
                 verdict = stored.first.verdict if stored.joint is None else SEVERAL
                 when = datetime.fromtimestamp((path / SUMMARY).stat().st_mtime)
-                told = f"{when:%Y-%m-%d %H:%M}"
-                found.append(Measured(path, path.name, told, verdict))
+                found.append(Measured(path, path.name, f"{when:%Y-%m-%d %H:%M}", verdict))
         return sorted(found, key=lambda each: each.when, reverse=True)
 
     def opened(self, key: str) -> tuple[Path, Published]:
@@ -166,13 +161,12 @@ class Places:
 
     def new_result(self, name: str) -> Path:
         """Return a folder for a new result that is not taken, named nearly as asked."""
-        make_private_folder(self.results)
-        plain = plain_name(name) or "measurement"
-        for number in range(1, 10_000):
-            path = self.results / (plain if number == 1 else f"{plain}-{number}")
-            if not path.exists() and not private_folder(path).exists():
-                return path
-        raise InputError(f"'{self.results}' has too many results of the name '{plain}'")
+        return _not_taken(make_private_folder(self.results), plain_name(name) or "measurement")
+
+    def new_table(self, name: str) -> Path:
+        """Return a file for an uploaded table that is not taken, named nearly as it was."""
+        stem, dot, endings = (plain_name(name) or "table").partition(".")
+        return _not_taken(self.tables(), stem, dot + endings)
 
     def room_for(self, size: int) -> None:
         """Refuse an upload that the disk has no room for."""
@@ -180,16 +174,22 @@ class Places:
         for place in (self.results, tempfile.gettempdir()):  # it passes through the latter
             free = shutil.disk_usage(place).free
             if size > free - LEFT_FREE:
+                has, left = do_filesizeformat(size), do_filesizeformat(free)
                 raise InputError(
-                    f"the file has {size_words(size)} and the disk of '{place}' has "
-                    f"{size_words(free)} left; make room, or choose the file from the list instead "
-                    "of copying it"
+                    f"the file has {has} and the disk of '{place}' has {left} left; make room, or "
+                    "choose the file from the list instead of copying it"
                 )
 
     def tables(self) -> Path:
         """Return the private folder of uploaded tables."""
-        make_folder(self.results)
         return make_private_folder(self.results / "tables")
+
+
+def _not_taken(folder: Path, stem: str, endings: str = "") -> Path:
+    """Return a path in a folder that nothing has, with a number if need be."""
+    behind = chain([""], (f"-{number}" for number in count(2)))
+    paths = (folder / f"{stem}{each}{endings}" for each in behind)
+    return next(each for each in paths if not each.exists() and not private_folder(each).exists())
 
 
 def plain_name(name: str) -> str:
@@ -201,22 +201,3 @@ def plain_name(name: str) -> str:
     ('a b-c-.csv', '')
     """
     return _NAME.sub("-", name).strip(" .-")[:80]
-
-
-def is_measurement(folder: Path) -> bool:
-    """Tell whether a folder holds a measurement."""
-    return (folder / SUMMARY).is_file()
-
-
-def size_words(size: float) -> str:
-    """Write a number of bytes.
-
-    Examples
-    --------
-    >>> size_words(512), size_words(1_400_000), size_words(2e9)
-    ('512 bytes', '1.4 MB', '2.0 GB')
-    """
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= factor:
-            return f"{size / factor:.1f} {unit}"
-    return f"{size:.0f} bytes"

@@ -6,10 +6,11 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment
-from starlette.responses import HTMLResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
 from intravar.app.draft import CONDITIONS, FIELDS, OPERATORS, READING, USES
-from intravar.app.places import key_of, size_words
+from intravar.app.places import key_of
 from intravar.documents.colours import INKS, style_of
 from intravar.documents.html import environment, template_text
 from intravar.version import __version__
@@ -20,7 +21,7 @@ STEPS = ("Table", "Columns", "Check", "Measure", "Result")
 
 @cache
 def _environment() -> Environment:
-    made = environment("intravar.app", {"size": size_words, "key": key_of})
+    made = environment("intravar.app", {"key": key_of})
     made.globals |= {"steps": STEPS, "version": __version__, "n_conditions": CONDITIONS}
     made.globals |= {"operators": OPERATORS, "uses": USES, "fields": FIELDS, "reading": READING}
     return made
@@ -32,13 +33,12 @@ def screen(name: str, /, status: int = 200, **content: Any) -> HTMLResponse:
     return HTMLResponse(template.render(content), status)
 
 
-@cache
-def style() -> str:
+def style(request: Request) -> Response:
     """Return the style of all screens: that of the pages, and the app's own."""
-    return style_of(INKS) + template_text("base.css") + template_text("app.css", "intravar.app")
+    text = style_of(INKS) + template_text("base.css") + template_text("app.css", "intravar.app")
+    return Response(text, media_type="text/css")
 
 
-@cache
-def script() -> str:
+def script(request: Request) -> Response:
     """Return the script of all screens."""
-    return template_text("app.js", "intravar.app")
+    return Response(template_text("app.js", "intravar.app"), media_type="text/javascript")

@@ -29,10 +29,6 @@ DOWNLOADS = {
     "xlsx": "Excel, the tables",
     "toml": "study.toml, what was asked for",
 }
-#: Pairs that are offered to be drawn.
-SIZES = (30, 60, 120, 240)
-#: Files of a result that are shown as pages.
-_PAGES = (".html",)
 
 
 def _asked(request: Request) -> tuple[Desk, str, Path, Published]:
@@ -72,14 +68,14 @@ def _command(folder: Path) -> str:
     except InputError:
         return ""
     table = Path(source).resolve() if Path(source).exists() else source
-    return Draft(Path(table), {name: getattr(asked, name) for name in vars(asked)}).shell(folder)
+    return Draft(Path(table), vars(asked)).shell(folder)
 
 
 async def page(request: Request) -> Response:
     """Show a published page; the address is sealed for its folder, see `guard`."""
     desk, _, folder, _ = _asked(request)
     name = request.path_params["file"]
-    if not name.endswith(_PAGES) or not (folder / name).is_file():
+    if not name.endswith(".html") or not (folder / name).is_file():
         raise InputError(f"there is no page '{name}' in '{folder.name}'")
     return FileResponse(desk.places.allowed(folder / name), media_type="text/html")
 
@@ -94,8 +90,7 @@ async def download(request: Request) -> Response:
         return _handed(folder / "request.toml", "study.toml")
     path = folder / "report.html"
     if what != "html":
-        made = await desk.whole("report", again=True, folder=str(folder), name=what)
-        path = Path(made)
+        path = Path(await desk.whole("report", folder=str(folder), name=what))
     return _handed(path, f"{folder.name}.{what}")
 
 
@@ -106,10 +101,8 @@ async def sheet(request: Request) -> Response:
     if physician is not None and physician not in _physicians(published):
         raise InputError(f"there is nobody called '{physician}' in this result")
     out = desk.scratch / f"sheets-{plain_name(physician or 'all')}-{key_of(folder)[-40:]}"
-    made = await desk.whole(
-        "sheets", again=True, folder=str(folder), out=str(out), physician=physician
-    )
-    path = Path(made)
+    asked = {"folder": str(folder), "out": str(out), "physician": physician}
+    path = Path(await desk.whole("sheets", **asked))
     return _handed(path, path.name if physician else f"{folder.name} sheets.zip")
 
 
@@ -126,13 +119,9 @@ async def compare(request: Request) -> Response:
     if not all(keys) or keys[0] == keys[1]:
         raise InputError("two measurements are needed to compare; choose two different ones")
     folders = [desk.places.opened(key)[0] for key in keys]
-    found = await desk.answer(
-        "Comparing the two measurements",
-        "compare",
-        first=str(folders[0]),
-        second=str(folders[1]),
-        changed=[_changed(folder) for folder in folders],
-    )
+    first, second = map(str, folders)
+    asked = {"first": first, "second": second, "changed": [_changed(each) for each in folders]}
+    found = await desk.answer("Comparing the two measurements", "compare", **asked)
     return screen("compare", found=found, folders=folders, keys=keys)
 
 
@@ -155,7 +144,6 @@ async def explain(request: Request) -> Response:
     return screen(
         "explain",
         key=key,
-        folder=folder,
         physicians=physicians,
         physician=physician,
         found=found,
@@ -183,8 +171,8 @@ async def review(request: Request) -> Response:
         pair=request.query_params.get("pair"),
         changed=[file.stat().st_mtime_ns for file in files if file.exists()],
     )
-    name = "review" if found["drawn"] else "review_plan"
-    return screen(name, key=key, folder=folder, found=found, sizes=SIZES)
+    name = "review_plan" if found["plan"] else "review"
+    return screen(name, key=key, found=found)
 
 
 async def draw_pairs(request: Request) -> Response:
@@ -216,6 +204,6 @@ async def read_answers(request: Request) -> Response:
     told = desk.helper.ask("read_review", again=True, folder=str(folder))
 
     def shown(found: dict[str, Any]) -> Response:
-        return screen("review_read", key=key, folder=folder, found=found)
+        return screen("review_read", key=key, found=found)
 
     return desk.begin("Working out what the answers tell", told, shown)

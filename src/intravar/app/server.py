@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import uvicorn
@@ -31,8 +32,8 @@ DEMO = "example"
 
 ROUTES = [
     Route("/", tables.home),
-    Route("/app.css", lambda request: Response(style(), media_type="text/css")),
-    Route("/app.js", lambda request: Response(script(), media_type="text/javascript")),
+    Route("/app.css", style),
+    Route("/app.js", script),
     Route("/open", tables.open_table, methods=["POST"]),
     Route("/upload", tables.upload, methods=["POST"]),
     Route("/example", tables.example, methods=["POST"]),
@@ -42,7 +43,6 @@ ROUTES = [
     Route("/measure/{draft}", tables.measure, methods=["POST"]),
     Route("/task/{task}", tables.task),
     Route("/run", tables.run),
-    Route("/run/state", tables.run_state),
     Route("/run/stop", tables.stop, methods=["POST"]),
     Route("/result/{key}", results.result),
     Route("/page/{seal}/{key}/{file}", results.page),
@@ -92,21 +92,13 @@ async def _told(request: Request, error: Exception) -> Response:
 
 def bound(port: int) -> socket.socket:
     """Return a socket that listens on the loopback address; 0 takes any free port."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
-    else:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((LOOPBACK, port))
-        listening.listen()
+        return socket.create_server((LOOPBACK, port))
     except (OSError, OverflowError) as error:
-        listening.close()
         raise InputError(
             f"port {port} of this computer cannot be used ({error}); is another app running "
             "there? Leave --port out, or name another"
         ) from error
-    return listening
 
 
 def serve(
@@ -130,10 +122,7 @@ def serve(
     config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off")
     server = uvicorn.Server(config)
 
-    def leave() -> None:
-        server.should_exit = True
-
-    desk.quit = leave
+    desk.quit = partial(setattr, server, "should_exit", True)
     try:
         desk.helper.start()
         if demo:
@@ -151,11 +140,12 @@ def start_demo(desk: Desk) -> str:
     if (out / "report.html").is_file():
         return f"/result/{key_of(out)}"
 
-    def started(path: str) -> Response:
-        draft = desk.keep(Draft(Path(path), {"physician": "physician", "decision": "decision"}))
+    path = desk.places.tables() / tables.EXAMPLE_FILE
+    draft = desk.keep(Draft(path, {"physician": "physician", "decision": "decision"}))
+
+    def started(_: None) -> Response:
         tables.start(desk, draft, out, 10.0)
         return RedirectResponse("/run", 303)
 
-    path = desk.places.tables() / tables.EXAMPLE_FILE
     made = desk.helper.ask("example", path=str(path))
     return desk.begin("Making the example", made, started).headers["location"]

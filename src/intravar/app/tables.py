@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from intravar.app.desk import Desk
 from intravar.app.draft import READING, Draft, on_screen, opened
@@ -75,8 +75,7 @@ async def upload(request: Request) -> Response:
     file = form.get("file")
     if not isinstance(file, UploadFile) or not file.filename:
         raise InputError("no file was chosen; choose one, then press the button")
-    folder = desk.places.tables()
-    target = _not_taken(folder / (plain_name(Path(file.filename).name) or "table"))
+    target = desk.places.new_table(Path(file.filename).name)
     with target.open("xb") as written:
         make_private(target)
         while part := await file.read(AT_A_TIME):
@@ -85,24 +84,12 @@ async def upload(request: Request) -> Response:
     return _to(f"/table/{draft.id}")
 
 
-def _not_taken(path: Path) -> Path:
-    for number in range(2, 10_000):
-        if not path.exists():
-            return path
-        path = path.with_name(f"{path.name.split('.')[0]}-{number}{''.join(path.suffixes)}")
-    raise InputError(f"there are too many tables of the name '{path.name}'; rename the file")
-
-
 async def example(request: Request) -> Response:
     """Open the example's table."""
     desk = desk_of(request)
-
-    def opened_example(path: str) -> Response:
-        return _to(f"/table/{desk.keep(Draft(Path(path))).id}")
-
-    path = desk.places.tables() / EXAMPLE_FILE
-    made = desk.helper.ask("example", again=True, path=str(path))
-    return desk.begin("Making the example", made, opened_example)
+    draft = desk.keep(Draft(desk.places.tables() / EXAMPLE_FILE))
+    made = desk.helper.ask("example", again=True, path=str(draft.source))
+    return desk.begin("Making the example", made, lambda _: _to(f"/table/{draft.id}"))
 
 
 async def task(request: Request) -> Response:
@@ -128,14 +115,9 @@ async def table(request: Request) -> Response:
         except InputError as refused:
             error = refused.naming(on_screen)
     seen: dict[str, Any] | None = None
+    asked = {"source": str(draft.source), "reading": draft.reading, "changed": draft.changed}
     try:
-        seen = await desk.answer(
-            "Reading the table",
-            "look",
-            source=str(draft.source),
-            reading=draft.reading,
-            changed=draft.changed,
-        )
+        seen = await desk.answer("Reading the table", "look", **asked)
     except OutsideError:
         raise
     except InputError as refused:
@@ -185,12 +167,10 @@ async def measure(request: Request) -> Response:
     out = desk.places.allowed(again) if again else desk.places.new_result(str(form.get("name", "")))
 
     def started(found: list[dict[str, Any]]) -> Response:
-        seconds = sum(each["estimated_seconds"] for each in found)
-        start(desk, draft, out, seconds, key=key)
+        start(desk, draft, out, sum(each["estimated_seconds"] for each in found), key=key)
         return _to("/run")
 
-    checked = desk.helper.ask("check", **_asked(draft))
-    return desk.begin("Checking the table", checked, started)
+    return desk.begin("Checking the table", desk.helper.ask("check", **_asked(draft)), started)
 
 
 def start(desk: Desk, draft: Draft, out: Path, seconds: float, key: Path | None = None) -> None:
@@ -209,12 +189,6 @@ async def run(request: Request) -> Response:
     if desk.job is None:
         raise InputError("no measurement is running; choose a table on the first screen")
     return screen("run", job=desk.job, progress=desk.job.progress())
-
-
-async def run_state(request: Request) -> Response:
-    """Tell the script of the screen how the measurement goes on."""
-    job = desk_of(request).job
-    return JSONResponse({"state": "none"} if job is None else job.progress())
 
 
 async def stop(request: Request) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ def ready() -> bool:
     return callable(intravar.check) and callable(intravar.compare)
 
 
-def example(path: str) -> str:
+def example(path: str) -> None:
     """Write the example's table, if it is not there."""
     target = Path(path)
     if not target.exists():
@@ -40,7 +40,6 @@ def example(path: str) -> str:
         )
         with whole_file(target) as beside:
             cohort.to_polars().write_csv(beside)
-    return str(target)
 
 
 def look(source: str, reading: Mapping[str, str], changed: float) -> dict[str, Any]:
@@ -68,7 +67,6 @@ def check(source: str, asked: Mapping[str, Any], changed: float) -> list[dict[st
             | {
                 "decision": decision,
                 "lines": publication.check_lines(found, several=several),
-                "leak_lines": found.leak_lines(),
                 "cannot": publication.unmeasurable(found),
                 "columns": documents.as_fragment(
                     [
@@ -85,8 +83,7 @@ def check(source: str, asked: Mapping[str, Any], changed: float) -> list[dict[st
 
 def report(folder: str, name: str) -> str:
     """Write the report of a measurement in a format; return the file."""
-    written = documents.write_files(folder, [name])
-    return str(written[0])
+    return str(documents.write_files(folder, [name])[0])
 
 
 def sheets(folder: str, out: str, physician: str | None) -> str:
@@ -128,18 +125,17 @@ def review(
     """Return the pair that a reviewer is to answer next, or the plan before any were drawn."""
     design = read_stored(publication.measurement_folders(folder)[1]).design
     if design is None:
-        planned = pair_review.plan(folder)
-        return {"drawn": False, **asdict(planned)}
+        return {"plan": asdict(pair_review.plan(folder))}
     who = reviewer or design.reviewers[0]
     pairs = pair_review.pairs(folder, who)
     left = [each.pair for each in pairs if who not in each.answers]
     known = {each.pair: at for at, each in enumerate(pairs)}
     at = known.get(pair or "", known[left[0]] if left else len(pairs) - 1)
-    words = publication.read_published(folder).words
+    shown = asdict(pairs[at])
     return {
-        "drawn": True,
+        "plan": None,
         "question": pair_review.QUESTION,
-        "cases": words.cases,
+        "cases": publication.read_published(folder).words.cases,
         "reasons": pair_review.REASONS,
         "reviewer": who,
         "reviewers": design.reviewers,
@@ -148,16 +144,14 @@ def review(
         "at": at,
         "before": pairs[at - 1].pair if at else None,
         "after": pairs[at + 1].pair if at + 1 < len(pairs) else None,
-        "labels": [words.label(name) for name in pairs[at].names],
-        "given": asdict(pairs[at].answers[who]) if who in pairs[at].answers else None,
-        **asdict(replace(pairs[at], answers={})),
+        "shown": shown,
+        "given": shown["answers"].get(who),
     }
 
 
 def draw_pairs(folder: str, pairs: int = 0, more: int | None = None) -> int:
     """Draw pairs for one reviewer, or add some to those drawn before."""
-    with publication.read_published(folder).words.in_errors():
-        return len(pair_review.draw(folder, pairs=pairs, more=more))
+    return len(pair_review.draw(folder, pairs=pairs, more=more))
 
 
 def keep_answer(
@@ -171,6 +165,5 @@ def keep_answer(
 def read_review(folder: str) -> dict[str, Any]:
     """Add what the answers tell to the measurement; return it in words."""
     words = publication.read_published(folder).words
-    with words.in_errors():
-        found = pair_review.read(folder)
+    found = pair_review.read(folder)
     return {"lines": [words.said(line) for line in found.lines()], "n_left": found.n_left}

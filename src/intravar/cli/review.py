@@ -82,18 +82,17 @@ def draw(
     The packet holds neither decisions nor physicians; which pairs were decided differently stays
     in the private folder beside DIR. Everything in the packet is patient data.
     """
-    with _words(folder).in_errors():
-        found = review.draw(
-            folder,
-            out,
-            pairs=pairs,
-            more=more,
-            reviewers=reviewers,
-            twice=twice,
-            each=each,
-            show=tuple(show or ()),
-            replace_drawn=replace,
-        )
+    found = review.draw(
+        folder,
+        out,
+        pairs=pairs,
+        more=more,
+        reviewers=reviewers,
+        twice=twice,
+        each=each,
+        show=tuple(show or ()),
+        replace_drawn=replace,
+    )
     if as_json:
         typer.echo(json.dumps({"packet": str(out), "n_pairs": len(found)}))
         return
@@ -110,8 +109,7 @@ def draw(
 @described(answers="FILES: Answers: CSV, Excel, or what review.html saved.")
 def read(folder: Path, answers: list[Path] | None = None, as_json: bool = False) -> None:
     """Read answers, and add what they tell to the measurement and its pages."""
-    with _words(folder).in_errors():
-        found = review.read(folder, answers or [])
+    found = review.read(folder, answers or [])
     if as_json:
         told = asdict(found) | {"physicians": found.physicians.to_dicts()}
         typer.echo(json.dumps(told, default=str))

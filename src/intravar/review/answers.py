@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import polars as pl
 from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.inference.intervals import LEVEL
-from intravar.review.design import Design
+from intravar.review.design import DATE, Design
 from intravar.review.store import ANSWERS, Answer, Answers
 from intravar.seeds import stream
 from intravar.sources import read_source
@@ -26,8 +26,6 @@ from intravar.sources import read_source
 COLUMNS = ("pair", "answer", "reason", "comment")
 SHEET = "answers"
 _REVIEWER = re.compile(r"(?<![A-Za-z0-9])(R\d+)(?![0-9])")
-#: What Excel makes of a text that it takes for a date.
-_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\w{2,3}([./-]\d{2,4})?|\d{5}(\.0)?")
 #: Other words that people write.
 _MEANT = {
     "c": "comparable",
@@ -48,74 +46,54 @@ def read_answers(
     found: dict[str, dict[str, Answer]] = {}
     read_from: dict[tuple[str, str], Path] = {}
     for file in map(Path, files):
-        for reviewer, pair, answer in _answers_of(file, design):
-            before = found.setdefault(reviewer, {}).get(pair)
+        reviewer, answers = _answers_of(file, design)
+        own = found.setdefault(reviewer, {})
+        for pair, answer in answers.items():
+            before = own.get(pair)
             if before is not None and before.answer != answer.answer:
                 raise InputError(
                     f"pair '{pair}' of {reviewer} is '{before.answer}' in "
                     f"'{read_from[reviewer, pair]}' and '{answer.answer}' in '{file}'; keep one"
                 )
             if before is None or not before.reason:
-                found[reviewer][pair] = answer
+                own[pair] = answer
                 read_from[reviewer, pair] = file
     return found
 
 
-def _answers_of(file: Path, design: Design) -> list[tuple[str, str, Answer]]:
-    if file.suffix.lower() == ".json":
-        reviewer, rows = _saved_rows(file)
-    else:
-        reviewer, rows = None, _table_rows(file)
-    reviewer = reviewer or _reviewer_of(file, design)
+def _answers_of(file: Path, design: Design) -> tuple[str, dict[str, Answer]]:
+    """Return whose answers a file holds, and the answers by pair."""
+    saved = file.suffix.lower() == ".json"
+    reviewer, rows = _saved_rows(file) if saved else (_reviewer_of(file, design), _table_rows(file))
     if reviewer not in design.reviewers:
         raise InputError(
             f"'{file}' is of reviewer '{reviewer}'; there are {', '.join(design.reviewers)}"
         )
-    known = {p.pair: p.reviewers for p in design.pairs}
     listed: set[str] = set()
-    found = []
-    for pair, word, reason, comment in rows:
-        if not any((pair, word, reason, comment)):
+    found = {}
+    for pair, given, reason, comment in rows:
+        if not any((pair, given, reason, comment)):
             continue
-        if pair not in known:
-            raise _unknown_pair(pair, file, len(known))
+        if not pair:
+            raise InputError(f"a row of '{file}' has an answer but no pair; name the pair")
+        where = f" in '{file}'"
+        design.refuse_other(pair, reviewer, where)
         if pair in listed:
-            raise InputError(f"pair '{pair}' stands twice in '{file}'; keep one row")
+            raise InputError(f"pair '{pair}' stands twice{where}; keep one row")
         listed.add(pair)
-        if reviewer not in known[pair]:
+        word = _MEANT.get(given.lower(), given.lower())
+        if word in ANSWERS:
+            found[pair] = Answer(word, reason, comment)
+        elif given or reason:
+            said = f"answer '{given}'" if given else f"reason '{reason}' but no answer"
+            hint = "; did Excel turn it into a date?" if DATE.fullmatch(given) else ""
             raise InputError(
-                f"pair '{pair}' in '{file}' is for {' and '.join(known[pair])}, not for {reviewer}"
+                f"pair '{pair}'{where} has the {said}{hint}; give one of {', '.join(ANSWERS)}"
             )
-        if word:
-            found.append((reviewer, pair, Answer(_word(word, pair, file), reason, comment)))
-        elif reason:
-            raise InputError(
-                f"pair '{pair}' in '{file}' has the reason '{reason}' but no answer; give one of "
-                f"{', '.join(ANSWERS)}"
-            )
-    return found
+    return reviewer, found
 
 
-def _word(given: str, pair: str, file: Path) -> str:
-    plain = given.strip().lower()
-    word = _MEANT.get(plain, plain)
-    if word in ANSWERS:
-        return word
-    hint = "; did Excel turn it into a date?" if _DATE.fullmatch(plain) else ""
-    raise InputError(
-        f"pair '{pair}' in '{file}' has the answer '{given}'{hint}; give one of "
-        f"{', '.join(ANSWERS)}"
-    )
-
-
-def _unknown_pair(pair: str, file: Path, n: int) -> InputError:
-    if not pair:
-        return InputError(f"a row of '{file}' has an answer but no pair; name the pair")
-    hint = "; did Excel turn it into a date or a number?" if _DATE.fullmatch(pair) else ""
-    return InputError(f"pair '{pair}' in '{file}' was not drawn{hint}; there are P0001 to P{n:04d}")
-
-
-def _saved_rows(file: Path) -> tuple[str | None, list[tuple[str, ...]]]:
+def _saved_rows(file: Path) -> tuple[str, list[tuple[str, ...]]]:
     """Return the reviewer and the rows of a file that the form saved."""
     try:
         stored = json.loads(file.read_text("utf-8-sig"))
@@ -208,9 +186,9 @@ def by_pair(answers: Answers) -> dict[str, list[Answer]]:
     return found
 
 
-def agreement(answers: Answers) -> Agreement | None:
-    """Return how well reviewers agree; None where no pair was reviewed twice."""
-    twice = [given for given in by_pair(answers).values() if len(given) > 1]
+def agreement(given: Mapping[str, Sequence[Answer]]) -> Agreement | None:
+    """Return how well reviewers agree, by answers to pairs; None where none was reviewed twice."""
+    twice = [answers for answers in given.values() if len(answers) > 1]
     if not twice:
         return None
     table = np.zeros((len(ANSWERS), len(ANSWERS)))
@@ -235,16 +213,14 @@ def _kappa(tables: FloatArray) -> FloatArray:
     return np.asarray(np.where(chance < 1, (same - chance) / np.maximum(1 - chance, 1e-12), 1.0))
 
 
-def reasons(answers: Answers, design: Design) -> dict[str, int]:
+def reasons(given: Mapping[str, Sequence[Answer]], design: Design) -> dict[str, int]:
     """Count the reasons why pairs that were decided differently are not comparable.
 
     A pair counts once for every reason that is given; the most frequent come first.
     """
     different = {p.pair for p in design.pairs if p.different}
     found: Counter[str] = Counter()
-    for pair, given in by_pair(answers).items():
-        if pair in different:
-            found.update(
-                {each.reason or "no reason given" for each in given if each.answer == "different"}
-            )
+    for pair in (pair for pair in given if pair in different):
+        answers = (each for each in given[pair] if each.answer == "different")
+        found.update({each.reason or "no reason given" for each in answers})
     return dict(found.most_common())

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import cycle, islice
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import IntArray
+from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, option
 
 #: Before anything is reviewed: shares of pairs decided differently, and alike, thought comparable.
@@ -21,6 +22,8 @@ FEWEST_PAIRS, MOST_PAIRS = 20, 5_000
 MOST_REVIEWERS = 20
 #: Share that two people review, where there are two.
 TWICE = 0.2
+#: What Excel makes of a text that it takes for a date.
+DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\w{2,3}([./-]\d{2,4})?|\d{5}(\.0)?")
 
 
 @dataclass(frozen=True)
@@ -60,15 +63,20 @@ class Design:
         """What reviewers are called."""
         return tuple(f"R{number}" for number in range(1, self.n_reviewers + 1))
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the design in a form that fits into JSON."""
-        return vars(self) | {"pairs": [list(vars(pair).values()) for pair in self.pairs]}
-
-    @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Design:
-        """Return the design that was stored."""
-        pairs = tuple(DrawnPair(*(*row[:-1], tuple(row[-1]))) for row in stored["pairs"])
-        return cls(**{**stored, "pairs": pairs, "show": tuple(stored["show"])})
+    def refuse_other(self, pair: str, reviewer: str, where: str = "") -> None:
+        """Refuse an answer to a pair that was not drawn, or that somebody else is to review."""
+        drawn = next((each for each in self.pairs if each.pair == pair), None)
+        if drawn is None:
+            hint = "; did Excel turn it into a date or a number?" if DATE.fullmatch(pair) else ""
+            raise InputError(
+                f"pair '{pair}'{where} was not drawn{hint}; there are P0001 to "
+                f"P{len(self.pairs):04d}"
+            )
+        if reviewer not in drawn.reviewers:
+            listed = " and ".join(drawn.reviewers)
+            raise InputError(
+                f"pair '{pair}'{where} is not for reviewer '{reviewer}' but for {listed}"
+            )
 
 
 def share_different(guess: tuple[float, float] = GUESS) -> float:
@@ -130,7 +138,7 @@ def draw_pairs(frame: pl.DataFrame, n: int, random: np.random.Generator, design:
     return replace(design, pairs=(*again, *added))
 
 
-def _of_each_kind(frame: pl.DataFrame, n: int, before: np.ndarray[Any, Any]) -> dict[bool, int]:
+def _of_each_kind(frame: pl.DataFrame, n: int, before: BoolArray) -> dict[bool, int]:
     """Return how many pairs of each kind are added.
 
     Pairs that are added later have the same share of both kinds as those before, even if that
@@ -154,25 +162,28 @@ def _systematic(
     frame: pl.DataFrame,
     kind: bool,
     n: int,
-    before: np.ndarray[Any, Any],
+    before: BoolArray,
     random: np.random.Generator,
     *,
     each: bool,
 ) -> IntArray:
     """Draw pairs of one kind, spread over physicians: evenly, or as many as they have."""
-    at = np.flatnonzero((frame["different"] == kind).to_numpy() & ~before)
+    of_kind = (frame["different"] == kind).to_numpy()
+    at = np.flatnonzero(of_kind & ~before)
     if n >= len(at):
         return at
     at = random.permutation(at)
-    names = frame["physician"].to_numpy()[at]
-    weight = frame["weight"].to_numpy()[at]
-    if each:
-        return _evenly(at, names, n, before, frame, kind)
+    if each:  # one pair after another of whoever has the fewest
+        had = frame.filter(of_kind & before).group_by("physician").len()
+        joined = frame[at].join(had, on="physician", how="left", maintain_order="left")
+        turn = pl.col("len").fill_null(0) + pl.int_range(pl.len()).over("physician")
+        order = np.argsort(joined.select(turn).to_series().to_numpy(), kind="stable")
+        return np.asarray(at[order[:n]])
     # In random order of physicians, pairs of each together: every n-th part is one of the sample.
-    _, code = np.unique(names, return_inverse=True)
+    _, code = np.unique(frame["physician"].to_numpy()[at], return_inverse=True)
     order = np.argsort(random.permutation(code.max() + 1)[code], kind="stable")
-    size = np.minimum(weight[order] * n / weight.sum(), 1.0)
-    ends = np.cumsum(size)
+    weight = frame["weight"].to_numpy()[at]
+    ends = np.cumsum(np.minimum(weight[order] * n / weight.sum(), 1.0))
     picked = np.searchsorted(ends, random.random() + np.arange(n), side="left")
     picked = np.unique(picked[picked < len(at)])
     missing = n - len(picked)
@@ -180,27 +191,6 @@ def _systematic(
         rest = np.setdiff1d(np.arange(len(at)), picked)
         picked = np.concatenate([picked, random.choice(rest, size=missing, replace=False)])
     return np.asarray(at[order[picked]])
-
-
-def _evenly(
-    at: IntArray,
-    names: np.ndarray[Any, Any],
-    n: int,
-    before: np.ndarray[Any, Any],
-    frame: pl.DataFrame,
-    kind: bool,
-) -> IntArray:
-    """Take one pair after another of whoever has the fewest; `at` is in an order by lot."""
-    kinds = (frame["different"] == kind).to_numpy() & before
-    had = dict(
-        zip(*np.unique(frame["physician"].to_numpy()[kinds], return_counts=True), strict=True)
-    )
-    place: dict[str, int] = {}
-    turn = []
-    for name in names.tolist():
-        place[name] = place.get(name, int(had.get(name, 0))) + 1
-        turn.append(place[name])
-    return np.asarray(at[np.argsort(np.array(turn), kind="stable")[:n]])
 
 
 def _probabilities(frame: pl.DataFrame, chosen: Sequence[int], *, each: bool) -> list[float]:
@@ -219,25 +209,15 @@ def _packed(
     design: Design,
     n_before: int,
 ) -> list[DrawnPair]:
-    """Give new pairs their names, sides and reviewers, all of it by lot."""
-    who = _assigned(pairs.height, design, random)
-    swapped = random.random(pairs.height) < 0.5
+    """Give new pairs their names, sides and reviewers: dealt evenly, some to two of them."""
+    n = pairs.height
+    twice = set(random.permutation(n)[: round(design.twice * n)].tolist())
+    swapped = random.random(n) < 0.5
+    turns = cycle(design.reviewers)
     found = []
     for number, row in enumerate(pairs.iter_rows(named=True)):
         a, b = ("second", "first") if swapped[number] else ("first", "second")
-        kind = (row["physician"], row["different"], chance[number], row["weight"], who[number])
+        who = tuple(islice(turns, 2 if number in twice else 1))
+        kind = (row["physician"], row["different"], chance[number], row["weight"], who)
         found.append(DrawnPair(f"P{n_before + number + 1:04d}", row[a], row[b], *kind))
-    return found
-
-
-def _assigned(n: int, design: Design, random: np.random.Generator) -> Sequence[tuple[str, ...]]:
-    """Deal pairs to reviewers evenly; some to two of them."""
-    names = design.reviewers
-    again = set(random.permutation(n)[: round(design.twice * n)].tolist())
-    found, turn = [], 0
-    for number in range(n):
-        found.append(
-            tuple(names[(turn + k) % len(names)] for k in range(2 if number in again else 1))
-        )
-        turn += len(found[-1])
     return found

@@ -6,6 +6,7 @@ import os
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,34 +119,30 @@ def draw(
 
     opened = store.open_folder(folder)
     packet = None if out is None else checked_packet(out)
-    with store.changing(opened.private) as stored:
+    with opened.words.in_errors(), store.changing(opened.private) as stored:
         _refuse_nothing_to_review(opened)
-        if more is not None:
-            share = checked_size(more, store.drawn(stored).n_reviewers, store.drawn(stored).twice)
-            design = store.drawn(stored)
-        else:
+        if more is None:
             _refuse_answered(stored, replace_drawn)
             share = checked_size(pairs, reviewers, twice)
-            design = Design((), each, reviewers, share, tuple(show))
-        n = pairs if more is None else more
-        batch = f"{len(design.pairs)}+{n}"
-        found = draw_pairs(opened.pairs, n, opened.random("review", batch), design)
+            stored = store.Stored(Design((), each, reviewers, share, tuple(show)))
+        design, n = store.drawn(stored), pairs if more is None else more
+        if more is not None:
+            checked_size(more, design.n_reviewers, design.twice)
+        random = opened.random("review", f"{len(design.pairs)}+{n}")
+        found = draw_pairs(opened.pairs, n, random, design)
         if len(found.pairs) == len(design.pairs):
             raise InputError(
                 f"no more pairs can be added to the {len(found.pairs):,} that were drawn: of one "
                 "kind, decided differently or alike, none are left"
             )
-        told = _told_besides(opened, found, source)
-        answers = stored.answers if more is not None else {}
-        published = stored.published if more is not None else {}
-        new = replace(told, answers=answers, published=published)
+        called, shown = _told_besides(opened, found, source)
+        new = replace(stored, design=found, called=called, shown=shown)
         made = pairs_of(opened, new)
+        keep = partial(store.write_stored, opened.private, new)
         if packet is None:
-            store.write_stored(opened.private, new)
+            keep()
         else:
-            write_packet(
-                packet, made, found, opened, lambda: store.write_stored(opened.private, new)
-            )
+            write_packet(packet, made, found, opened, keep)
     return made
 
 
@@ -185,41 +182,39 @@ def _refuse_nothing_to_review(opened: store.Folder) -> None:
     )
 
 
-def _told_besides(opened: store.Folder, design: Design, source: Any) -> store.Stored:
-    """Return what patients are called and what else is shown, from the source."""
-    asked, request = request_of(opened.out)
-    table = asked if source is None else source
+def _told_besides(
+    opened: store.Folder, design: Design, source: Any
+) -> tuple[dict[int, str], dict[int, tuple[str, ...]]]:
+    """Return by row what patients are called and what else is shown, from the source."""
+    request, patients = opened.published.request, opened.patients
+    table = _source_of(opened.out) if source is None else source
+    ids = [request.patient] if request.patient else []
     refused = {request.physician: "who decided", request.decision: "the decision"}
-    for name in (*design.show, *((request.patient,) if request.patient else ())):
+    for name in (*design.show, *ids):
         if name in refused or name in request.after:
             what = refused.get(name, "known only after the decision")
             raise InputError(f"column '{name}' is {what}; reviewers must not see it")
-    wanted = [*design.show, *([request.patient] if request.patient and table is not None else [])]
-    patients = opened.patients
-    decision = patients["decision"].to_numpy() == 1
-    if not wanted:
-        refuse_telling_names(patients["row"], patients["physician"], decision)
-        return store.Stored(design)
-    if table is None:
+    if table is None and design.show:
         raise InputError(
             "the measured table was in memory; {} takes it from source=", option("show")
         )
-    found = columns_of_source(table, request, patients, list(dict.fromkeys(wanted)))
+    wanted = [] if table is None else list(dict.fromkeys([*design.show, *ids]))
+    found = columns_of_source(table, request, patients, wanted) if wanted else pl.DataFrame()
+    decision = patients["decision"].to_numpy() == 1
     names = patients["row"]
-    if request.patient:
-        names = found[request.patient].cast(pl.String).fill_null("missing")
+    if has_ids := bool(ids and wanted):
+        names = found[ids[0]].cast(pl.String).fill_null("missing")
     refuse_telling_names(names, patients["physician"], decision)
     shown = found.select(design.show)
     refuse_telling_columns(shown, decision, recorded=False)
     _refuse_physician(shown, patients["physician"])
-    rows = {row for pair in design.pairs for row in (pair.row_a, pair.row_b)}
-    at = np.flatnonzero(patients["row"].is_in(list(rows)).to_numpy())
-    row = patients["row"].to_numpy()[at].tolist()
-    called = dict(zip(row, names[at].to_list(), strict=True)) if request.patient else {}
-    values = (
-        [tuple(as_text(v) for v in line) for line in shown[at].iter_rows()] if design.show else []
-    )
-    return store.Stored(design, called, dict(zip(row, values, strict=True)) if values else {})
+    at = patients["row"].is_in([row for pair in design.pairs for row in (pair.row_a, pair.row_b)])
+    rows = patients["row"].filter(at).to_list()
+    called = dict(zip(rows, names.filter(at).to_list(), strict=True)) if has_ids else {}
+    if not design.show:
+        return called, {}
+    values = (tuple(map(as_text, line)) for line in shown.filter(at).iter_rows())
+    return called, dict(zip(rows, values, strict=True))
 
 
 def _refuse_physician(shown: pl.DataFrame, physician: pl.Series) -> None:
@@ -288,17 +283,13 @@ def pairs_of(opened: store.Folder, stored: store.Stored) -> list[ReviewPair]:
 # --- more of the source about the patients: their ids, and columns to show ---
 
 
-def request_of(out: Path) -> tuple[str | None, Request]:
-    """Return the source and the request of a measurement; None where it was a frame."""
+def _source_of(out: Path) -> str | None:
+    """Return where the table of a measurement lies; None where it was a frame."""
     try:
-        stored = tomllib.loads((out / "request.toml").read_text("utf-8"))
+        source = tomllib.loads((out / "request.toml").read_text("utf-8")).get("source")
     except (OSError, ValueError) as error:
         raise InputError(f"'{out / 'request.toml'}' cannot be read; measure again") from error
-    source = stored.pop("source", None)
-    if source is not None and "://" not in source:
-        source = str(out / source)
-    entries = {name: value for section in stored.values() for name, value in section.items()}
-    return source, Request(**entries)
+    return source if source is None or "://" in source else str(out / source)
 
 
 def columns_of_source(
@@ -316,32 +307,31 @@ def columns_of_source(
         if name not in read.table.columns:
             raise unknown_name("column", name, read.table.columns, remedy="of the source")
     where = np.arange(read.table.height) if read.rows is None else read.rows
-    place = pl.Series(np.searchsorted(where, patients["row"].to_numpy() - 1))
-    if not len(where) or place.max() >= len(where):  # type: ignore[operator]
-        raise _changed(source)
-    if not np.array_equal(where[place.to_numpy()] + 1, patients["row"].to_numpy()):
-        raise _changed(source)
-    table = read.table[place]
-    names = physician_names(read.table[clean_name(request.physician)])[0].cast(pl.String)[place]
-    same = names.eq_missing(patients["physician"]).all()
-    for name in patients.columns:
-        stored = name.removesuffix(" (covariate)") if name not in table.columns else name
-        if name in _KEPT or stored not in table.columns or not same:
-            continue
-        kind = "category" if patients[name].dtype == pl.String else "number"
-        kind = "date" if patients[name].dtype == pl.Date else kind
-        again = typed(table[stored], kind)
-        same = again.cast(patients[name].dtype, strict=False).eq_missing(patients[name]).all()
-    if not same:
-        raise _changed(source)
-    return table.select(columns)
-
-
-def _changed(source: Any) -> InputError:
+    rows = patients["row"].to_numpy() - 1
+    if np.isin(rows, where).all():
+        place = pl.Series(np.searchsorted(where, rows))
+        names = physician_names(read.table[clean_name(request.physician)])[0].cast(pl.String)
+        table = read.table[place]
+        covariates = patients.drop(_KEPT).iter_columns()
+        if names[place].eq_missing(patients["physician"]).all() and all(
+            _unchanged(column, table) for column in covariates
+        ):
+            return table.select(columns)
     name = f"'{source}'" if isinstance(source, str | Path) else "the table"
-    return InputError(
+    raise InputError(
         "{} is not what was measured: rows have changed; measure again, or leave {} and {} out",
         name,
         option("show"),
         option("patient"),
     )
+
+
+def _unchanged(measured: pl.Series, table: pl.DataFrame) -> bool:
+    """Tell whether a table still holds a column that was measured; others are not compared."""
+    name = measured.name
+    name = name if name in table.columns else name.removesuffix(" (covariate)")
+    if name not in table.columns:
+        return True
+    kinds: dict[Any, str] = {pl.String: "category", pl.Date: "date"}
+    again = typed(table[name], kinds.get(measured.dtype, "number"))
+    return bool(again.cast(measured.dtype, strict=False).eq_missing(measured).all())

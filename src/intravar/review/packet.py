@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import io
 import json
@@ -16,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from intravar.documents.typesetting import CREATED
 from intravar.errors import InputError, option
 from intravar.publication.files import escaped, safe_csv
 from intravar.review.answers import COLUMNS, SHEET
@@ -130,8 +130,7 @@ def _workbook(pairs: Sequence[ReviewPair], reviewer: str) -> bytes:
         sheet.set_column(first, last, width)
     sheet.freeze_panes(1, 6)
     # The workbook holds no time and no name of a person.
-    fixed = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
-    book.set_properties({"title": f"answers of {reviewer}", "created": fixed})
+    book.set_properties({"title": f"answers of {reviewer}", "created": CREATED})
     book.close()
     return content.getvalue()
 

@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 
 from intravar.errors import InputError
-from intravar.review.answers import by_pair, judgement
 from intravar.review.design import GUESS, share_different
 from intravar.review.estimate import Kind, estimate
 from intravar.review.publishing import publishable
@@ -100,7 +99,7 @@ def _so_far(opened: Folder) -> tuple[tuple[float, float], int]:
     if stored.design is None:
         return GUESS, 0
     different, alike = kinds_of(judged_pairs(stored.design, stored.answers))
-    n = sum(judgement(given) is not None for given in by_pair(stored.answers).values())
+    n = different.judged + alike.judged
     if min(different.worth, alike.worth) < 10 or min(different.comparable, alike.comparable) < 1:
         return GUESS, n
     return (different.share, alike.share), n

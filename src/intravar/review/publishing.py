@@ -25,7 +25,7 @@ from intravar.publication.files import SUMMARY, files_of
 from intravar.publication.folders import add_files
 from intravar.publication.hiding import coarse, is_few
 from intravar.review.answers import by_pair
-from intravar.review.estimate import Kind, discordance_of
+from intravar.review.estimate import Estimate, Kind, discordance_of
 from intravar.review.reading import Review, judged_pairs, kinds_of
 from intravar.review.store import REASONS, Folder, Stored, drawn, write_stored
 
@@ -40,12 +40,9 @@ REACH = 300
 
 
 @dataclass(frozen=True)
-class Told:
+class Told(Estimate):
     """A figure with its interval as it may be told, and to what it was rounded."""
 
-    discordance: float
-    low: float
-    high: float
     step: float
 
 
@@ -123,17 +120,6 @@ def _safe(group: IntArray, counts: list[FloatArray], smallest: int) -> BoolArray
     return np.asarray(safe[group])
 
 
-def changed(before: Mapping[str, str], now: Mapping[str, str]) -> int:
-    """Count the pairs that are answered otherwise than when figures were told last.
-
-    Examples
-    --------
-    >>> changed({"P1": "comparable"}, {"P1": "different", "P2": "unsure"})
-    2
-    """
-    return sum(before.get(pair) != now.get(pair) for pair in {**before, **now})
-
-
 def why_not_yet(
     before: Mapping[str, str], now: Mapping[str, str], left: int, smallest: int
 ) -> str | None:
@@ -144,7 +130,7 @@ def why_not_yet(
     """
     if smallest <= 1:
         return None
-    new = changed(before, now)
+    new = sum(before.get(pair) != now.get(pair) for pair in {**before, **now})
     if before and not new:
         return None  # the same figures again, where writing them was cut short
     if new < BLOCK:

@@ -13,13 +13,7 @@ from intravar.errors import InputError
 from intravar.review import store
 from intravar.review.answers import Agreement, agreement, by_pair, judgement, read_answers, reasons
 from intravar.review.design import Design
-from intravar.review.estimate import (
-    Estimate,
-    Kind,
-    counted_by,
-    estimate,
-    pooled_estimates,
-)
+from intravar.review.estimate import Estimate, Kind, counted_by, estimate, pooled_estimates
 from intravar.wording import Sentence
 
 #: Pairs of a physician that must be judged before a figure of theirs is given.
@@ -130,29 +124,31 @@ class Review:
         return lines
 
 
-def judged_pairs(
-    design: Design, answers: store.Answers, unsure: float | None = None
-) -> pl.DataFrame:
-    """Return the pairs with a judgement: physician, different, comparable, weight.
+def judged_pairs(design: Design, answers: store.Answers) -> pl.DataFrame:
+    """Return the pairs with an answer: physician, different, comparable, weight.
 
-    Comparable is 1 or 0, between where reviewers contradict each other; the weight is the pairs of
-    the frame that a pair stands for. One that nobody is sure of counts `unsure`, or is left out.
+    Comparable is 1 or 0, between where reviewers contradict each other, missing where nobody is
+    sure; the weight is the pairs of the frame that a pair stands for.
     """
-    rows = []
     given = by_pair(answers)
-    for p in design.pairs:
-        value = judgement(given[p.pair]) if p.pair in given else None
-        value = unsure if value is None and p.pair in given else value
-        if value is not None:
-            rows.append((p.physician, p.different, value, p.weight / p.probability))
+    rows = [
+        (p.physician, p.different, judgement(given[p.pair]), p.weight / p.probability)
+        for p in design.pairs
+        if p.pair in given
+    ]
     return pl.DataFrame(rows, schema=JUDGED_SCHEMA, orient="row")
 
 
-def kinds_of(judged: pl.DataFrame) -> tuple[Kind, Kind]:
-    """Count judged pairs of both kinds: decided differently, and alike."""
+def kinds_of(judged: pl.DataFrame, unsure: float | None = None) -> tuple[Kind, Kind]:
+    """Count judged pairs of both kinds: decided differently, and alike.
+
+    One that nobody is sure of counts `unsure`, or is left out.
+    """
+    filled = pl.col("comparable").fill_null(pl.lit(unsure, pl.Float64))
+    counted = judged.with_columns(filled).drop_nulls("comparable")
     different, alike = (
         Kind.of(rows["comparable"].to_numpy(), rows["weight"].to_numpy())
-        for rows in (judged.filter("different"), judged.filter(~pl.col("different")))
+        for rows in (counted.filter("different"), counted.filter(~pl.col("different")))
     )
     return different, alike
 
@@ -173,10 +169,14 @@ def read(folder: str | os.PathLike[str], files: Sequence[str | os.PathLike[str]]
     from intravar.review.publishing import publish_review
 
     opened = store.open_folder(folder)
-    with store.changing(opened.private) as stored:
+    with opened.words.in_errors(), store.changing(opened.private) as stored:
         design = store.drawn(stored)
-        answers = _merged(stored, read_answers(files, design))
-        if not answers:
+        new = read_answers(files, design)
+        answers = {
+            who: {**stored.answers.get(who, {}), **new.get(who, {})}
+            for who in sorted({*stored.answers, *new})
+        }
+        if not any(answers.values()):
             raise InputError("there are no answers yet; fill in a file of the packet and read it")
         kept = replace(stored, answers=answers)
         store.write_stored(opened.private, kept)
@@ -190,41 +190,37 @@ def results(folder: str | os.PathLike[str]) -> Review:
     return review_of(opened, store.read_stored(opened.private))
 
 
-def _merged(stored: store.Stored, new: store.Answers) -> store.Answers:
-    reviewers = sorted({*stored.answers, *new})
-    merged = {who: {**stored.answers.get(who, {}), **new.get(who, {})} for who in reviewers}
-    return {who: given for who, given in merged.items() if given}
-
-
 def review_of(opened: store.Folder, stored: store.Stored) -> Review:
     """Return what the answers so far tell; nothing is published."""
     design, answers = store.drawn(stored), stored.answers
     record, n_frame = opened.frame
     given, judged = by_pair(answers), judged_pairs(design, answers)
-    figures: list[Estimate | None] = []
-    for unsure in (None, 1.0, 0.0):
-        kinds = kinds_of(judged_pairs(design, answers, unsure))
-        enough = all(kind.judged for kind in kinds)
-        figures.append(estimate(record, *kinds, n_frame) if enough else None)
+    n_unsure = judged["comparable"].null_count()
+    # As judged; and with every unsure pair counted as comparable, or as different.
+    counted = [kinds_of(judged, unsure) for unsure in (None, 1.0, 0.0)]
+    figures = [
+        estimate(record, *kinds, n_frame) if all(kind.judged for kind in kinds) else None
+        for kinds in counted
+    ]
     otherwise = [figure.discordance if figure else None for figure in figures]
-    different, _ = kinds_of(judged)
+    different = counted[0][0]
     return Review(
         group=figures[0],
         record=record,
-        n_pairs=judged.height,
-        n_unsure=len(given) - judged.height,
-        n_left=sum(p.pair not in given for p in design.pairs),
+        n_pairs=judged.height - n_unsure,
+        n_unsure=n_unsure,
+        n_left=len(design.pairs) - judged.height,
         explained=1 - different.share if different.judged else None,
-        reasons=reasons(answers, design),
+        reasons=reasons(given, design),
         if_comparable=otherwise[1],
         if_different=otherwise[2],
-        agreement=agreement(answers),
+        agreement=agreement(given),
         contradicted=tuple(
             pair
             for pair, said in sorted(given.items())
             if {"comparable", "different"} <= {each.answer for each in said}
         ),
-        physicians=_physicians(opened, judged),
+        physicians=_physicians(opened, judged.drop_nulls("comparable")),
     )
 
 

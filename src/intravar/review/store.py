@@ -16,12 +16,12 @@ from filelock import FileLock, Timeout
 
 from intravar.errors import InputError
 from intravar.measurement.verdict import NOTHING
-from intravar.publication.explain import measurement_folders
+from intravar.publication.explain import measurement_folders, private_table
 from intravar.publication.files import read_published
 from intravar.publication.folders import PAIRS_FILE, PATIENTS_FILE, REVIEW_FILE, add_files
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
-from intravar.review.design import Design
+from intravar.review.design import Design, DrawnPair
 from intravar.wording import Words
 
 #: What a reviewer may answer.
@@ -81,19 +81,22 @@ class Stored:
 
     def as_bytes(self) -> bytes:
         """Return what is written to the private folder."""
-        answers = {
-            who: {pair: list(vars(answer).values()) for pair, answer in given.items()}
-            for who, given in self.answers.items()
-        }
-        design = None if self.design is None else self.design.as_json()
-        content = {"what": "review", **vars(self), "design": design, "answers": answers}
-        return json.dumps(content, ensure_ascii=False, indent=0).encode()
+
+        def plain(value: Any) -> Any:
+            return vars(value) if isinstance(value, Design) else [*vars(value).values()]
+
+        content = {"what": "review", **vars(self)}
+        return json.dumps(content, default=plain, ensure_ascii=False, indent=0).encode()
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Stored:
         """Return what was written."""
+        design = stored["design"]
+        if design is not None:
+            pairs = tuple(DrawnPair(*(*row[:-1], tuple(row[-1]))) for row in design["pairs"])
+            design = Design(**{**design, "pairs": pairs, "show": tuple(design["show"])})
         return cls(
-            None if stored["design"] is None else Design.of_json(stored["design"]),
+            design,
             {int(row): name for row, name in stored["called"].items()},
             {int(row): tuple(values) for row, values in stored["shown"].items()},
             {
@@ -162,14 +165,10 @@ def open_folder(folder: str | os.PathLike[str]) -> Folder:
     if published.first.verdict == NOTHING:
         why = "; ".join(published.first.verdict_reasons)
         raise InputError(f"'{out}' is not interpretable: {why}; measure again before a review")
-    try:
-        pairs = pl.read_parquet(private / PAIRS_FILE)
-        patients = pl.read_parquet(private / PATIENTS_FILE)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"the pairs of '{out}' are kept in '{private}', which cannot be read; review where the "
-            "measurement was made, or measure again with this version"
-        ) from error
+    remedy = "review where the measurement was made, or measure again with this version"
+    pairs, patients = (
+        private_table(out, name, "pairs", remedy) for name in (PAIRS_FILE, PATIENTS_FILE)
+    )
     return Folder(out, private, published, pairs, patients)
 
 
@@ -229,14 +228,7 @@ def answer(
     """
     _, private = measurement_folders(folder)
     with changing(private) as stored:
-        known = {p.pair: p for p in drawn(stored).pairs}
-        if pair not in known:
-            raise InputError(f"pair '{pair}' was not drawn; there are P0001 to P{len(known):04d}")
-        if reviewer not in known[pair].reviewers:
-            raise InputError(
-                f"pair '{pair}' is not for reviewer '{reviewer}' but for "
-                f"{' and '.join(known[pair].reviewers)}"
-            )
+        drawn(stored).refuse_other(pair, reviewer)
         given = dict(stored.answers.get(reviewer, {}))
         if answer:
             given[pair] = Answer(answer, reason, comment)

@@ -2,49 +2,24 @@
 (() => {
   const find = (name) => document.getElementById(name);
 
-  // A screen whose answer is not there yet asks again until it is.
-  if (find("waiting")) {
+  // A screen that goes on by itself is asked for again, and takes over what has changed.
+  const going = find("going");
+  if (going) {
     const look = async () => {
       try {
         const answer = await fetch(location.href);
-        if (answer.status !== 202) {
-          if (answer.url === location.href) location.reload(); else location.replace(answer.url);
-          return;
+        const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+        if (answer.url !== location.href) { location.replace(answer.url); return; }
+        if (!next.getElementById("going")) { location.reload(); return; }
+        for (const each of going.querySelectorAll("[id]")) {
+          const now = next.getElementById(each.id);
+          if (now && now.innerHTML !== each.innerHTML) each.replaceChildren(...now.childNodes);
+          if (each.matches("progress[value]")) each.value = now.value;
         }
-      } catch { find("waiting").textContent = "The app does not answer. Was it closed?"; }
-      setTimeout(look, 400);
+      } catch { find("said").textContent = "The app does not answer. Was it closed?"; }
+      setTimeout(look, 500);
     };
     setTimeout(look, 300);
-  }
-
-  // How the measurement goes on.
-  const run = find("run");
-  if (run && ["running", "stopping"].includes(run.dataset.state)) {
-    const show = async () => {
-      try {
-        const told = await (await fetch("/run/state")).json();
-        if (!["running", "stopping"].includes(told.state)) { location.reload(); return; }
-        find("bar").value = told.share;
-        const last = told.steps[told.steps.length - 1];
-        find("now").textContent = last ? last.words : "starting";
-        const left = told.state === "stopping" ? "Stopping" : `About ${told.left} left`;
-        const words = told.parts ? `${told.parts}. ${left}` : left;
-        if (find("left").textContent !== words) find("left").textContent = words;
-        find("steps").replaceChildren(...told.steps.map((step) => {
-          const line = document.createElement("li");
-          line.append(step.words);
-          if (step.took) {
-            const took = document.createElement("span");
-            took.className = "soft";
-            took.textContent = ` ${step.took}`;
-            line.append(took);
-          }
-          return line;
-        }));
-      } catch { find("left").textContent = "The app does not answer. Was it closed?"; }
-      setTimeout(show, 500);
-    };
-    setTimeout(show, 300);
   }
 
   // Drop a file; it goes off at once.
