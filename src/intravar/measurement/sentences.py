@@ -174,7 +174,7 @@ def rates_in_words(with_rate: float | None, with_half: float | None) -> str | No
     Examples
     --------
     >>> rates_in_words(-0.9, 0.2)
-    'Score and rate of "yes" go together (rank correlation -0.9): physicians who say yes more \
+    'Score and rate of "yes" go together (rank correlation -0.9): physicians that say yes more \
 often have the lower score. It may tell of the rate as much as of consistency.'
     >>> rates_in_words(0.3, 0.2) is None
     True
@@ -184,13 +184,13 @@ often have the lower score. It may tell of the rate as much as of consistency.'
     if with_half > abs(with_rate):
         value, told = (
             with_half,
-            Sentence("{deciders} who {say_yes} to nearly half have the higher score"),
+            Sentence("{deciders} that {say_yes} to nearly half have the higher score"),
         )
     else:
         value = with_rate
         than = "higher" if value > 0 else "lower"
         told = Sentence(
-            "{deciders} who {say_yes} more often have the {than} score",
+            "{deciders} that {say_yes} more often have the {than} score",
             than=than,
         )
     return Sentence(

@@ -23,6 +23,7 @@ from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
 from intravar.inference.outcomes import positions
+from intravar.measurement.sentences import at_most
 from intravar.measurement.verdict import NOTHING
 from intravar.publication import hiding
 from intravar.publication.results import (
@@ -283,21 +284,17 @@ def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
         few = "there are too few {cases} with all decisions to say anything of all of them"
         lines = [words.fill(few)]
     else:
-        differ, low, high, apart = (
-            hundred(each or 0.0)
-            for each in (joint.differ, joint.differ_low, joint.differ_high, joint.differ_apart)
-        )
-        fewest, most = number(joint.n_differences_low or 0), number(joint.n_differences_high or 0)
         lines = [
             words.fill(
-                "of 100 pairs of comparable {cases}, at most about {told} differ in at least one "
-                "of {n} decisions",
-                told=f"{differ} [{low}, {high}]",
+                "of 100 pairs of comparable {cases}, {told} differ in at least one of {n} "
+                "decisions",
+                told=at_most(joint.differ, joint.differ_high or 0.0),
                 n=len(joint.decisions),
             ),
-            "expected number of differences: at most about "
-            f"{number(joint.n_differences or 0)} [{fewest}, {most}]",
-            f"if decisions were independent of each other: {apart} of 100",
+            f"on average they differ in at most {number(joint.n_differences or 0)} decisions "
+            f"(95 % sure: at most {number(joint.n_differences_high or 0)})",
+            "if decisions were independent of each other, at most "
+            f"{hundred(joint.differ_apart or 0.0)} of 100 would differ in at least one",
         ]
     for pair in joint.pairs:
         if not ((pair.low or 0.0) > 0 or (pair.high or 0.0) < 0):

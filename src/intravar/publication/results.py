@@ -73,10 +73,9 @@ class Band:
     high: float
     most: float = MOST_DISCORDANCE
 
-    @property
-    def of_hundred(self) -> str:
-        """The band as numbers of 100, in words."""
-        return within(self.low, self.high, self.most)
+    def of_hundred(self, claim: str = "about") -> str:
+        """Return the band of a figure of this claim as numbers of 100, in words."""
+        return within(self.low, self.high, self.most, claim=claim)
 
     @property
     def middle(self) -> float:

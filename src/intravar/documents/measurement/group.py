@@ -122,12 +122,14 @@ def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
         kinds = ("one-way", "other-way") if pair < differ else ("alike", "alike")
         for n, kind in enumerate(kinds):
             picture.mark((a + 13 * n, b), "", kind, radius=5)
+    most = "at most " * (decision.claim == "at most")
     told = (
-        f"A hundred pairs of dots; in {differ} of them the two {words.cases} got different "
+        f"A hundred pairs of dots; in {most}{differ} of them the two {words.cases} got different "
         "decisions."
     )
     svg = picture.svg(f"A hundred pairs of {words.cases}", told)
-    key = (("one-way other-way", "decided differently"), ("alike", "decided alike"))
+    differently = f"decided differently{', at most' if most else ''}"
+    key = (("one-way other-way", differently), ("alike", "decided alike"))
     return Figure("hundred-pairs", "", told, "", [svg], key)
 
 
@@ -174,20 +176,21 @@ def strata_section(published: Published, decision: Decision) -> list[Block]:
             continue
         blocks.append(Bullets(part.lines))
         if part.strata:
-            blocks.append(_strata_figure(part, sheet.lower(), title, words))
-            blocks.append(_strata_table(part, sheet, words.label(str(column)), words))
+            blocks.append(_strata_figure(part, sheet.lower(), title, words, decision.claim))
+            label = words.label(str(column))
+            blocks.append(_strata_table(part, sheet, label, words, decision.claim))
     heading = Heading(f"Which {words.cases}, and when", 1, "strata", "Subgroups")
     return [heading, *blocks] if blocks else []
 
 
-def _strata_figure(part: Strata, name: str, title: str, words: Words) -> Figure:
+def _strata_figure(part: Strata, name: str, title: str, words: Words, claim: str) -> Figure:
     """Draw a row per stratum: hollow as it is, filled on similar cases, with intervals."""
-    similar = f"on similar {words.cases}"
+    similar, most = f"on similar {words.cases}", "at most " * (claim == "at most")
     rows = [
         Labelled(
             row.stratum,
             [
-                Dot(100 * value, f"{hundred(value)} {what}", kind)
+                Dot(100 * value, f"{most}{hundred(value)} {what}", kind)
                 for value, what, kind in (
                     (row.discordance, "as it is", "hollow"),
                     (row.alike, similar, "point"),
@@ -204,11 +207,13 @@ def _strata_figure(part: Strata, name: str, title: str, words: Words) -> Figure:
         f"On similar {words.cases}: as if as many were indicated everywhere, and {words.deciders} "
         "compared with themselves."
     )
-    key = (("hollow", "as it is"), ("point", f"{similar}, with its 95 % interval"))
+    interval = f"with {'the limit' if most else 'it'}'s 95 % interval"
+    key = (("hollow", "as it is"), ("point", f"{similar}, {interval}"))
     return row_figure(f"strata-{name}", title, rows, reading=reading, key=key)
 
 
-def _strata_table(part: Strata, sheet: str, column: str, words: Words) -> Table:
+def _strata_table(part: Strata, sheet: str, column: str, words: Words, claim: str) -> Table:
+    most = ", at most" * (claim == "at most")
     caption = (
         f"{sheet}: decided differently as it is, and as if as many {words.cases} were indicated "
         "everywhere."
@@ -220,9 +225,9 @@ def _strata_table(part: Strata, sheet: str, column: str, words: Words) -> Table:
         [
             (column, 2, lambda row: row.stratum),
             (words.decided_for, 1, lambda row: hundred(row.rate) + " %" * (row.rate is not None)),
-            ("of 100 pairs", 1, lambda row: hundred(row.discordance)),
-            ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high)),
-            (f"on similar {words.cases}", 1.2, lambda row: hundred(row.alike)),
-            ("95 % interval", 1.2, lambda row: hundreds(row.alike_low, row.alike_high)),
+            (f"of 100 pairs{most}", 1, lambda row: hundred(row.discordance)),
+            ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high, claim)),
+            (f"on similar {words.cases}{most}", 1.2, lambda row: hundred(row.alike)),
+            ("95 % interval", 1.2, lambda row: hundreds(row.alike_low, row.alike_high, claim)),
         ],
     )
