@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -129,9 +129,9 @@ def _decision(
 
 def without_figures(decision: Decision) -> Decision:
     """Return what is left of a decision where nothing may be read: facts about the table."""
-    hidden = [each.name for each in fields(results.PhysicianRow) if each.name not in FACTS]
-    nothing: dict[str, Any] = dict.fromkeys(hidden) | {"reportable": False, "reason": UNREAD}
-    facts = tuple(replace(row, **nothing) for row in decision.physicians)
+    facts = tuple(
+        results.told_of(row, *FACTS, reportable=False, reason=UNREAD) for row in decision.physicians
+    )
     none: dict[str, Any] = {
         **dict.fromkeys(FIGURES),
         **dict.fromkeys(("n_reportable", "n_ranked", "n_banded"), 0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -113,67 +113,45 @@ def by_rank(known: Known) -> tuple[float, float, str]:
     return math.inf if row.rank is None else row.rank, known.level, row.physician
 
 
-@dataclass(frozen=True)
-class Everyone:
-    """Those with a figure or a range from left to right, and whether that is an order."""
-
-    rows: list[Known]
-    ranked: bool
-
-    @property
-    def binned(self) -> bool:
-        """Whether there are too many for a mark each."""
-        return len(self.rows) > MOST_SINGLE
-
-    @property
-    def ranges(self) -> bool:
-        """Whether ranges of levels stand in the place of numbers."""
-        return any(each.row.discordance is None for each in self.rows)
-
-    def of_hundred(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return levels and the ends of their intervals, of 100."""
-        ends = np.array([(each.level, each.low, each.high) for each in self.rows], dtype=float)
-        levels, low, high = 100 * ends.T
-        return levels, low, high
-
-    def typical(self) -> tuple[float, float, float]:
-        """Return the median score and the ends of an interval of median width around it."""
-        levels, low, high = self.of_hundred()
-        middle = float(np.median(levels))
-        below, above = float(np.median(levels - low)), float(np.median(high - levels))
-        return middle, max(middle - below, 0.0), min(middle + above, 100.0)
-
-
-def everyone(decision: Decision) -> Everyone | None:
-    """Return those with a figure: the most consistent first, if they can be ranked."""
-    if decision.verdict == NOTHING:
-        return None
-    rows = with_intervals(decision)
-    known = any(each.row.rank is not None for each in rows)
-    ranked = decision.verdict not in UNRANKED and known
+def everyone(decision: Decision) -> tuple[list[Known], bool]:
+    """Return those with a figure or a range, and whether they are in the order of ranks."""
+    rows = [] if decision.verdict == NOTHING else with_intervals(decision)
+    ranked = decision.verdict not in UNRANKED and any(each.row.rank is not None for each in rows)
     rows.sort(key=by_rank if ranked else lambda known: known.row.physician)
-    return Everyone(rows, ranked) if rows else None
+    return rows, ranked
+
+
+def _of_hundred(rows: list[Known]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return levels and the ends of their intervals, of 100."""
+    levels, low, high = 100 * np.array([(each.level, each.low, each.high) for each in rows]).T
+    return levels, low, high
+
+
+def _ranges(rows: list[Known]) -> bool:
+    """Tell whether ranges of levels stand in the place of numbers."""
+    return any(each.row.discordance is None for each in rows)
 
 
 def dots(decision: Decision, words: Words) -> Figure | None:
     """Return a dot for every decider, those who stand out with their names."""
-    data = everyone(decision)
-    if data is None or len(data.rows) < 2:
+    rows, ordered = everyone(decision)
+    n = len(rows)
+    if n < 2:
         return None
-    levels, n = data.of_hundred()[0], len(data.rows)
+    levels, _, _ = _of_hundred(rows)
     first, median, third = np.quantile(levels, (0.25, 0.5, 0.75)).tolist()
     told = (
         f"{words.counted(n)} with a figure{' (upper limits)' * (decision.claim == 'at most')}: "
         f"the median is {median:.0f} of 100 pairs, half of them lie between {first:.0f} and "
         f"{third:.0f}, all between {levels.min():.0f} and {levels.max():.0f}."
     )
-    if data.binned:
-        return _counts(data, told, words, len(decision.physicians) - n)
+    if n > MOST_SINGLE:
+        return _counts(rows, told, words, len(decision.physicians) - n)
     funnel = funnel_of(decision)
-    outside = [each.p for each in funnel.outside] if funnel and data.ranked else []
+    outside = [each.p for each in funnel.outside] if funnel and ordered else []
     named = outside[:MOST_NAMED]
-    if data.ranked and not outside:
-        ranked = [each.p for each in data.rows if each.row.rank is not None]
+    if ordered and not outside:
+        ranked = [each.p for each in rows if each.row.rank is not None]
         named = [*ranked[:1], *ranked[-1:]]
     out, end = set(outside), max(10.0, float(levels.max()) * 1.08)
     marks = [
@@ -184,7 +162,7 @@ def dots(decision: Decision, words: Words) -> Figure | None:
             each.p,
             each.row.physician if each.p in named else "",
         )
-        for each, level in zip(data.rows, levels.tolist(), strict=True)
+        for each, level in zip(rows, levels.tolist(), strict=True)
     ]
 
     def plot(width: int) -> Plot:
@@ -197,28 +175,27 @@ def dots(decision: Decision, words: Words) -> Figure | None:
 
 def intervals(decision: Decision, words: Words) -> Figure | None:
     """Return estimate, interval and shrunken value of every decider, or the range of levels."""
-    data = everyone(decision)
-    if data is None or data.binned:  # the first screen counts them
+    rows, ranked = everyone(decision)
+    if not 0 < len(rows) <= MOST_SINGLE:  # the first screen counts many
         return None
-    missing = len(decision.physicians) - len(data.rows)
-    few = len(data.rows) <= MOST_INTERVALS
+    few, ranges = len(rows) <= MOST_INTERVALS, _ranges(rows)
     limits = decision.claim == "at most"
     interval = "95 % sure: at most" if limits else "95 % interval"
-    unranked = data.ranked and any(each.row.rank is None for each in data.rows)
+    unranked = ranked and any(each.row.rank is None for each in rows)
     entries = (
-        (not data.ranges, "point", "at most" if limits else "estimate"),
-        (data.ranges, "range", "levels that fit equally well"),
+        (not ranges, "point", "at most" if limits else "estimate"),
+        (ranges, "range", "levels that fit equally well"),
         (unranked, "point unranked", "the same, cannot be ranked"),
-        (few and not data.ranges, "hollow", "pulled towards the average"),
+        (few and not ranges, "hollow", "pulled towards the average"),
         (few, "interval", interval),
         (not few, "band", f"{interval}, of neighbours together"),
     )
-    order = "the most consistent by rank first" if data.ranked else "in the order of names"
-    why = "" if data.ranked else " Too little is known of each to rank them."
+    order = "the most consistent by rank first" if ranked else "in the order of names"
+    why = "" if ranked else " Too little is known of each to rank them."
     if decision.verdict in UNRANKED:
         why = " The data do not support a ranking."
     told = (
-        f"{words.counted(len(data.rows))} with a figure, {order}, each with the "
+        f"{words.counted(len(rows))} with a figure, {order}, each with the "
         f"{'upper limit' if limits else 'estimate'}, its 95 % interval and the value pulled "
         "towards the average. The table holds the numbers."
     )
@@ -226,17 +203,16 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
         "physicians-picture",
         f"Every {words.decider} with a figure, and the 95 % interval",
         told,
-        lambda width: _each(data, width, words),
-        reading=f"{capital(order)}.{why}{without_figure(missing)}",
+        lambda width: _each(rows, width, words, ranked=ranked),
+        reading=f"{capital(order)}.{why}{without_figure(len(decision.physicians) - len(rows))}",
         key=[(look, what) for there, look, what in entries if there],
     )
 
 
-def _each(data: Everyone, width: int, words: Words) -> Plot:
-    rows = data.rows
-    _, low, high = data.of_hundred()
+def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
+    _, low, high = _of_hundred(rows)
     plot = Plot(width, x=(0, len(rows) + 1), y=(0, min(100.0, float(high.max()) * 1.05)))
-    order = "most consistent by rank first" if data.ranked else "by name"
+    order = "most consistent by rank first" if ranked else "by name"
     most = "at most, " * (rows[0].claim == "at most")
     plot.axes(f"{words.deciders}, {order}", f"{most}of 100 pairs", count=len(rows))
     few = len(rows) <= MOST_INTERVALS
@@ -251,7 +227,7 @@ def _each(data: Everyone, width: int, words: Words) -> Plot:
             plot.interval(position, *(100 * end for end in each.range), kind="range")
             continue
         told = each.hint if len(rows) <= MOST_HINTS else ""
-        kind = "point unranked" if data.ranked and each.row.rank is None else "point"
+        kind = "point unranked" if ranked and each.row.rank is None else "point"
         marks = [("hollow", each.row.shrunken if few else None), (kind, each.level)]
         for look, value in marks:
             if value is not None:
@@ -259,19 +235,21 @@ def _each(data: Everyone, width: int, words: Words) -> Plot:
     return plot
 
 
-def _counts(data: Everyone, told: str, words: Words, missing: int) -> Figure:
+def _counts(rows: list[Known], told: str, words: Words, missing: int) -> Figure:
     """Return how many have which score, and how long an interval typically is."""
-    claim = data.rows[0].claim
-    axis = f"{axis_of(claim)}{', middle of the range' if data.ranges else ''}"
-    middle, low, high = data.typical()
+    claim = rows[0].claim
+    axis = f"{axis_of(claim)}{', middle of the range' if _ranges(rows) else ''}"
+    levels, lows, highs = _of_hundred(rows)
+    middle = float(np.median(levels))
+    low = max(middle - float(np.median(levels - lows)), 0.0)
+    high = min(middle + float(np.median(highs - levels)), 100.0)
     typical = f"typical 95 % interval from {low:.0f} to {high:.0f}"
     if claim == "at most":
         typical = f"typically 95 % sure: at most {high:.0f}"
 
     def plot(width: int) -> Plot:
-        levels = data.of_hundred()[0] / 100
         names = axis, f"{words.deciders} per 1 of 100"
-        drawn = histogram(levels, width, names, words.counted, reach=high, unit=100)
+        drawn = histogram(levels / 100, width, names, words.counted, reach=high, unit=100)
         height = 0.95 * drawn.y[1]
         drawn.interval(height, low, high, upright=False)
         drawn.point((middle, height), f"median {middle:.0f}, {typical}")
@@ -286,10 +264,10 @@ def _counts(data: Everyone, told: str, words: Words, missing: int) -> Figure:
 
 def order_ends(decision: Decision, words: Words) -> Paragraph | None:
     """Name the ends of the order, where not everybody has a mark."""
-    data = everyone(decision)
-    if data is None or not data.binned or not data.ranked:
+    rows, in_order = everyone(decision)
+    if len(rows) <= MOST_SINGLE or not in_order:
         return None
-    ranked = [each.hint for each in data.rows if each.row.rank is not None]
+    ranked = [each.hint for each in rows if each.row.rank is not None]
     most, least = (", ".join(part) for part in (ranked[:NAMED_ENDS], ranked[-NAMED_ENDS:]))
     return Paragraph(
         f"The most consistent {words.deciders} by rank: {most}. The least consistent by rank: "

@@ -216,8 +216,7 @@ def _standing(
         )
         rest = f" The {deciders.MOST_NAMED} farthest:" if n > deciders.MOST_NAMED else ""
         return told + rest, [_named(row, funnel) for row in funnel.outside[: deciders.MOST_NAMED]]
-    known = (each for each in deciders.with_intervals(decision) if each.row.rank is not None)
-    ranked = sorted(known, key=deciders.by_rank)
+    ranked = [each for each in deciders.everyone(decision)[0] if each.row.rank is not None]
     if len(ranked) < 2:
         return f"None stands out; too few {words.deciders} can be ranked.", []
     told = "None stands out by more than chance and the usual spread allow."

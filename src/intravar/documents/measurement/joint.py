@@ -76,7 +76,7 @@ def _meanings(table: Table) -> blocks.Bullets:
 
 def together_table(words: Words, joint: Joint) -> Table:
     """Return the joint figures of every decider."""
-    differ, apart = "in at least one, at most", "if independent, at most"
+    differ, apart = "in at least one, at most", "if unrelated, at most"
     number_of = "decisions, at most"
     made = table_of(
         "Together",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
 from intravar.documents.measurement.deciders import axis_of
@@ -55,16 +55,6 @@ Ends: TypeAlias = tuple[float | None, float | None, float | None]
 TOGETHER = ""
 
 
-class Content(NamedTuple):
-    """What a sheet says of one decider: decisions, the figure, peers, facts, further sections."""
-
-    decisions: str
-    figure: tuple[str, str]
-    peers: Sequence[Block]
-    facts: Sequence[tuple[str, str]]
-    sections: Sequence[Block]
-
-
 def sheet(
     published: Published,
     physician: str,
@@ -80,25 +70,20 @@ def sheet(
     decisions, exact figures by decision (and :data:`TOGETHER`). `private` says why such a sheet
     must not be handed on.
     """
-    words, joint = published.words, published.joint
+    words, joint, first = published.words, published.joint, published.first
+    everybody = words.counted(first.n_physicians)
     if joint is None:
         content = _of_one(published, physician, exact or {})
+        what = f"decision: {words.decision or words.label(first.decision)}"
+        everybody += f", {counted_figures(first)}" if first.verdict != NOTHING else ""
     else:
         content = _of_several(published, joint, physician, exact or {})
-    everybody = words.counted(published.first.n_physicians)
-    if joint is None and published.first.verdict != NOTHING:
-        everybody += f", {counted_figures(published.first)}"
-    about = (
-        f"For {called or physician} alone · {content.decisions} · {everybody} · intravar "
-        f"{published.version}"
-    )
+        what = f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}"
+    about = f"For {called or physician} alone · {what} · {everybody} · intravar {published.version}"
     blocks: list[Block] = [
         *([Note("Private.", private, "alarm")] if private else []),
         Heading("Your figure", 1, "figure", "Your figure"),
-        Note(*content.figure, "figure"),
-        *content.peers,
-        KeyFigures(content.facts),
-        *content.sections,
+        *content,
         Heading("What the figure does not mean", 1, "meaning", "Not meant"),
         Bullets(not_meant(words)),
         Heading("Your comment", 1, "comment", "Comment"),
@@ -122,7 +107,7 @@ def with_figure(published: Published) -> list[str]:
     ]
 
 
-def _of_one(published: Published, physician: str, exact: Mapping[str, Ends]) -> Content:
+def _of_one(published: Published, physician: str, exact: Mapping[str, Ends]) -> list[Block]:
     """Return what is said of a decider in one decision."""
     words, decision = published.words, published.first
     (row,) = [each for each in decision.physicians if each.physician == physician]
@@ -141,13 +126,12 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Ends]) -> 
         sections += _own_rule(row, decision, words)
         if why := noise_blocks(decision, words):
             sections += [Heading("Why two of you decide differently"), *why]
-    return Content(
-        f"decision: {words.decision or words.label(decision.decision)}",
-        _figure(row, decision, words),
-        _peers(own, peers, published, axis_of(decision.claim), unknown),
-        facts(row, decision, words),
-        sections,
-    )
+    return [
+        Note(*_figure(row, decision, words), "figure"),
+        *_peers(own, peers, published, axis_of(decision.claim), unknown),
+        KeyFigures(facts(row, decision, words)),
+        *sections,
+    ]
 
 
 Shown = TypeVar("Shown", PhysicianRow, DecisionRow)
@@ -161,7 +145,7 @@ def _exactly(row: Shown, exact: Ends) -> Shown:
 
 def _of_several(
     published: Published, joint: Joint, physician: str, exact: Mapping[str, Ends]
-) -> Content:
+) -> list[Block]:
     """Return what is said of a decider in several decisions together."""
     words = published.words
     unread = {each.decision for each in published.decisions if each.verdict == NOTHING}
@@ -199,13 +183,13 @@ def _of_several(
         own.append(own_row(label, figure, whole.discordance, claim, band))
         ranges += [f"{label} {band} of 100"] if figure is None and band else []
     line += f" You, as a range: {'; '.join(ranges)}." if ranges else ""
-    return Content(
-        f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}",
-        _joint_figure(row, joint, words),
-        _peers(together, peers, published, JOINT_AXIS),
-        [(name, value) for name, value in known if value],
-        [Heading(title), own_figure(own, "own-decisions", title, line, "at most")],
-    )
+    return [
+        Note(*_joint_figure(row, joint, words), "figure"),
+        *_peers(together, peers, published, JOINT_AXIS),
+        KeyFigures([(name, value) for name, value in known if value]),
+        Heading(title),
+        own_figure(own, "own-decisions", title, line, "at most"),
+    ]
 
 
 def _peers(
