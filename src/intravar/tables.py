@@ -159,6 +159,16 @@ def hundreds(low: float | None, high: float | None, claim: str = "about") -> str
     )
 
 
+def most(claim: str) -> str:
+    """Return what stands before a figure of this claim: "at most" where it is an upper limit."""
+    return "at most " if claim == "at most" else ""
+
+
+def of_pairs(claim: str) -> str:
+    """Return what stands over figures of this claim, or beside an axis."""
+    return f"of 100 pairs{', at most' if claim == 'at most' else ''}"
+
+
 #: Two decisions differ with probability one half at the most.
 MOST_DISCORDANCE = 0.5
 

@@ -21,7 +21,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores
-from intravar.publication.results import Row, rows_of
+from intravar.publication.results import Row, rows_of, schema_of
 from intravar.request import SMALLEST_CELL
 
 if TYPE_CHECKING:
@@ -76,8 +76,9 @@ def fraction(value: float | None, digits: int = DIGITS) -> float | None:
 
 
 def rounded_rows(table: pl.DataFrame, kind: type[Row], digits: int = DIGITS) -> tuple[Row, ...]:
-    """Return the rows of a table as their type, with fractions rounded."""
-    return rows_of(table.with_columns(pl.col(pl.Float64).round(digits)), kind)
+    """Return the rows of a table as their type, with fractions rounded; no other columns."""
+    own = table.select(*schema_of(kind))
+    return rows_of(own.with_columns(pl.col(pl.Float64).round(digits)), kind)
 
 
 def two_digits(count: int) -> int:

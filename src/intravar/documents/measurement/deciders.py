@@ -17,7 +17,7 @@ from intravar.measurement import columns
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision, PhysicianRow
 from intravar.publication.scores import FEWEST_PATIENTS
-from intravar.tables import Table
+from intravar.tables import Table, of_pairs
 from intravar.wording import Words, agree, capital
 
 #: Marks up to which each says its numbers by itself; beyond, the script reads them off the table.
@@ -35,7 +35,7 @@ FUNNEL_FROM, FUNNEL_SIZES = 10, 1.3
 
 def axis_of(claim: str) -> str:
     """Return what an axis of figures of this claim shows."""
-    return f"decided differently, {'at most, ' * (claim == 'at most')}of 100 pairs"
+    return f"decided differently, {of_pairs(claim)}"
 
 
 def without_figure(missing: int) -> str:
@@ -213,8 +213,7 @@ def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
     _, low, high = _of_hundred(rows)
     plot = Plot(width, x=(0, len(rows) + 1), y=(0, min(100.0, float(high.max()) * 1.05)))
     order = "most consistent by rank first" if ranked else "by name"
-    most = "at most, " * (rows[0].claim == "at most")
-    plot.axes(f"{words.deciders}, {order}", f"{most}of 100 pairs", count=len(rows))
+    plot.axes(f"{words.deciders}, {order}", of_pairs(rows[0].claim), count=len(rows))
     few = len(rows) <= MOST_INTERVALS
     if not few:  # the mean interval of neighbours
         parts = np.array_split(np.arange(len(rows)), BAND_STEPS)
@@ -374,8 +373,7 @@ def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:
     middle = 100 * data.limits.middle
     highest = max(*(100 * each.level for each in data.rows), middle + OUTER * half[-1])
     plot = Plot(width, x=(first, largest), y=(0, min(100.0, float(highest) * 1.15)))
-    most = "at most, " * (data.rows[0].claim == "at most")
-    plot.axes(f"{unit} of {words.a_decider}", f"{most}of 100 pairs")
+    plot.axes(f"{unit} of {words.a_decider}", of_pairs(data.rows[0].claim))
     if data.binned:
         plot.band(data.usual())
     for kind, z in (("limit", INNER), ("outer", OUTER)):

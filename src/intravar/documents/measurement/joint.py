@@ -12,7 +12,7 @@ from intravar.documents.measurement.deciders import axis_of
 from intravar.documents.measurement.first import not_meant
 from intravar.publication.joint import NOT_SHOWN, joint_lines
 from intravar.publication.results import Band, Joint, Published
-from intravar.tables import Table, hundred, hundreds, number, table_of
+from intravar.tables import Table, hundred, hundreds, most, number, of_pairs, table_of
 from intravar.wording import Words, capital
 
 #: Rows of deciders and decisions up to which they are printed.
@@ -112,7 +112,7 @@ def _each(words: Words, joint: Joint, claim: str) -> list[Block]:
     told = [
         blocks.Paragraph("This table is too long for paper: the page and the workbook have it.")
     ]
-    figure = f"of 100 pairs{', at most' if claim == 'at most' else ''}"
+    figure = of_pairs(claim)
     across, given = "estimate from all decisions", "same earlier decisions, at most"
     table = table_of(
         "Each decision",
@@ -163,12 +163,12 @@ def _pairs(words: Words, joint: Joint) -> Table:
 
 def _decisions_figure(words: Words, joint: Joint, claim: str) -> list[blocks.Figure]:
     """Return every decision over all: by itself, and given those before it."""
-    rows, most = [], "at most " * (claim == "at most")
+    rows = []
     earlier = f"among {words.cases} with the same earlier decisions"
     for row in joint.decisions:
         if row.discordance is None:
             continue
-        dots = [Dot(100 * row.discordance, f"by itself {most}{hundred(row.discordance)}")]
+        dots = [Dot(100 * row.discordance, f"by itself {most(claim)}{hundred(row.discordance)}")]
         if row.given is not None:  # a ring, which must not cover the point
             told = f"{earlier} at most {hundred(row.given)}"
             dots.insert(0, Dot(100 * row.given, told, "hollow", radius=6))

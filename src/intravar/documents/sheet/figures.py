@@ -10,7 +10,7 @@ from intravar.documents.charts.plot import Dot, Plot
 from intravar.documents.charts.rows import Labelled, dot_plot
 from intravar.documents.measurement.deciders import axis_of
 from intravar.measurement.sentences import at_most
-from intravar.tables import hundred
+from intravar.tables import hundred, most
 from intravar.wording import Words, agree
 
 #: With fewer peers than this a dot without a name is as good as one with it.
@@ -52,8 +52,7 @@ def own_row(
     """
     dots = [] if own is None else [Dot(own.value, f"you {own.told}", "own", radius=5)]
     if whole is not None:
-        most = "at most " * (claim == "at most")
-        dots.append(Dot(100 * whole, f"all {most}{hundred(whole)}", "all", radius=6))
+        dots.append(Dot(100 * whole, f"all {most(claim)}{hundred(whole)}", "all", radius=6))
     lines = [] if own is None else [("interval", *own.ends)]
     told = "" if own is not None else f"you {instead or 'not shown'}"
     return Labelled(label, dots, lines, instead=told)
@@ -91,6 +90,5 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = "") 
 def own_figure(rows: Sequence[Labelled], name: str, title: str, line: str, claim: str) -> Figure:
     """Return a row for each decision, level or period: one's own figure, and a ring for all."""
     key = (("own", "you, with your 95 % interval"), ("all", "all together"))
-    most = max(50.0, *(row.most for row in rows))
-    axis = axis_of(claim)
-    return row_figure(name, title, rows, axis, most=most, reading=line, key=key, heading="")
+    end, axis = max(50.0, *(row.most for row in rows)), axis_of(claim)
+    return row_figure(name, title, rows, axis, most=end, reading=line, key=key, heading="")

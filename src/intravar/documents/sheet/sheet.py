@@ -28,7 +28,7 @@ from intravar.publication.results import (
     StratumRow,
 )
 from intravar.request import MATTERS
-from intravar.tables import hundred, hundreds, rounded_down
+from intravar.tables import hundred, hundreds, most, rounded_down
 from intravar.wording import Words
 
 TITLE = "How consistently do you decide?"
@@ -303,7 +303,7 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
         ("your figure, pulled towards the average", _hundred(row.shrunken, claim)),
         (f"{words.cases} seen twice that you decided differently", _hundred(row.contradiction)),
         (
-            "your rank (1 is the most consistent)",
+            "your rank (1 is the most consistent; chance is allowed for)",
             f"{row.rank:.0f}, from {row.rank_low} to {row.rank_high}" if ranked else "",
         ),
         (
@@ -315,8 +315,7 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
 
 
 def _hundred(value: float | None, claim: str = "about") -> str:
-    most = "at most " * (claim == "at most")
-    return "" if value is None else f"{most}{100 * value:.0f} of 100"
+    return "" if value is None else f"{most(claim)}{100 * value:.0f} of 100"
 
 
 def _percent(value: float | None) -> str:
