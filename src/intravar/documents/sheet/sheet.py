@@ -344,7 +344,7 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
         changes = [
             each
             for each in decision.changes
-            if (each.dealt_by, each.physician) == ("period", physician)
+            if (each.dealt_by, each.physician) == (dealt, physician)
         ]
         blocks.append(Heading(heading))
         if not mine:
