@@ -72,7 +72,7 @@ def take_measurement(browser: Browser, folder: Path, out: Path) -> None:
 def take_first(browser: Browser, folder: Path, out: Path) -> None:
     """Take page one, down to what comes after it."""
     page = opened(browser, folder / "report.html", 1280, 1200)
-    box = page.locator("#findings").bounding_box()
+    box = page.locator(".cards").first.bounding_box()
     height = 0 if box is None else box["y"] + box["height"]
     page.screenshot(
         path=out / "own-data.png", clip={"x": 0, "y": 0, "width": 1280, "height": height + 16}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -82,8 +83,11 @@ def table_of(
     *,
     words: Sequence[int] = (0,),
     where: tuple[str, ...] = Column("", "").where,
+    meanings: Mapping[str, str] | None = None,
 ) -> Table:
     """Return a table of texts: every column is its heading, its share, and what reads its cell.
+
+    `meanings` are by heading.
 
     Examples
     --------
@@ -92,7 +96,15 @@ def table_of(
     '36'
     """
     made = [
-        Column(heading, heading, words=at in words, digits=3, share=share, where=where)
+        Column(
+            heading,
+            heading,
+            (meanings or {}).get(heading, ""),
+            words=at in words,
+            digits=3,
+            share=share,
+            where=where,
+        )
         for at, (heading, share, _) in enumerate(columns)
     ]
     cells = [Row([Cell(str(read(row))) for _, _, read in columns]) for row in rows]
@@ -110,6 +122,17 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
+def rounded_down(value: float) -> str:
+    """Write a figure with two digits, so that what lies below a limit does not look like it.
+
+    Examples
+    --------
+    >>> rounded_down(0.398), rounded_down(0.29)
+    ('0.39', '0.29')
+    """
+    return f"{math.floor(100 * value + 1e-9) / 100:.2f}"
+
+
 def hundred(value: float | None, missing: str = "–") -> str:
     """Write a share as a number of 100.
 
@@ -121,29 +144,49 @@ def hundred(value: float | None, missing: str = "–") -> str:
     return missing if value is None else f"{100 * value:.0f}"
 
 
-def hundreds(low: float | None, high: float | None) -> str:
-    """Write the ends of an interval as numbers of 100.
+def hundreds(low: float | None, high: float | None, claim: str = "about") -> str:
+    """Write the ends of an interval as numbers of 100; that of an upper limit has no low end.
 
     Examples
     --------
-    >>> hundreds(0.1, 0.25)
-    '10 to 25'
+    >>> hundreds(0.1, 0.25), hundreds(0.1, 0.25, "at most")
+    ('10 to 25', 'at most 25')
     """
-    return "–" if low is None or high is None else f"{hundred(low)} to {hundred(high)}"
+    if low is None or high is None:
+        return "–"
+    return (
+        f"at most {hundred(high)}" if claim == "at most" else f"{hundred(low)} to {hundred(high)}"
+    )
+
+
+def most(claim: str) -> str:
+    """Return what stands before a figure of this claim: "at most" where it is an upper limit."""
+    return "at most " if claim == "at most" else ""
+
+
+def of_pairs(claim: str) -> str:
+    """Return what stands over figures of this claim, or beside an axis."""
+    return f"of 100 pairs{', at most' if claim == 'at most' else ''}"
 
 
 #: Two decisions differ with probability one half at the most.
 MOST_DISCORDANCE = 0.5
 
 
-def within(low: float, high: float, most: float = MOST_DISCORDANCE) -> str:
+def within(low: float, high: float, most: float = MOST_DISCORDANCE, *, claim: str = "about") -> str:
     """Say between which numbers of 100 a share lies that is `most` at the most.
+
+    Where it is the range of an upper limit ("at most"), no end of it is a floor.
 
     Examples
     --------
     >>> within(0, 0.25), within(0.1, 0.3), within(0.1, 0.5), within(0.3, 0.6, most=0.875)
     ('at most 25', '10 to 30', '10 or more', '30 to 60')
+    >>> within(0, 0.25, claim="at most"), within(0.1, 0.5, claim="at most")
+    ('at most 25', 'at most 10 to 50')
     """
+    if claim == "at most" and low > 0:
+        return f"at most {hundreds(low, high)}"
     if high >= most:
         return f"{hundred(low)} or more"
     return f"at most {hundred(high)}" if low == 0 else hundreds(low, high)

@@ -47,8 +47,13 @@ def test_the_page_escapes_names_and_every_figure_has_words() -> None:
     page = as_html(document)
     assert "<inhibitor>" not in page
     assert "ace &lt;inhibitor&gt;" in page
-    assert "[35, 45]" in page
-    assert "20 to 45" in page
+    assert "(95 % sure: at most 45)" in page
+    assert "at most 20 to 45" in page
+    assert not re.search(r"(?<!at most )\b20 to 45", page)
+    for word in ("across", "given", "apart", "steadiness", "Steadiness"):
+        assert not re.search(rf"<th[^>]*>{word}|{word}:", page)
+    # A caption may be a paragraph: it is not bold.
+    assert not re.search(r"caption \{[^}]*font-weight: 600", page)
     assert re.search(
         r'<a href="#decision-1">.*<details class="annex" id="decision-1">', page, re.DOTALL
     )
@@ -69,7 +74,7 @@ def test_many_in_each_decision_are_not_printed() -> None:
 
 def test_a_sheet_of_several_decisions() -> None:
     outputs = made_several()
-    for who, figure in (("P-0000", "at most about 30 of 100"), ("P-0001", "or more of 100")):
+    for who, figure in (("P-0000", "at most 30 of 100"), ("P-0001", "at most 40 to 88 of 100")):
         document = sheet(outputs, who, called="Ada")
         text = "\n".join(f"{aside} {told}" for aside, told in text_lines(document.blocks))
         assert figure in text
@@ -117,11 +122,11 @@ def test_exact_sheets_of_several_decisions_hold_what_is_kept_in_private(folder: 
     assert one.files[0].is_relative_to(private)
     text = re.sub(r"\s+", " ", text_of(one.files[0]))
     kept = pl.read_parquet(private / "joint.parquet").filter(physician=key[shown])
-    assert f"at most about {100 * kept['differ'][0]:.0f} of 100" in text
+    assert f"at most {100 * kept['differ'][0]:.0f} of 100" in text
     for name in ("figures.parquet", "figures-2.parquet"):
         alone = pl.read_parquet(private / name).filter(physician=key[shown])
-        ends = (f"{100 * alone[end][0]:.0f}" for end in ("discordance", "low", "high"))
-        assert "you {} [{}, {}]".format(*ends) in text
+        ends = (f"{100 * alone[end][0]:.0f}" for end in ("discordance", "high"))
+        assert "you at most {} (95 % sure: at most {})".format(*ends) in text
 
 
 def test_a_damaged_folder_is_said_to_be(folder: Path, tmp_path: Path) -> None:

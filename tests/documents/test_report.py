@@ -88,28 +88,112 @@ def test_who_stands_out_is_named_with_the_difference(thirty: Published) -> None:
     )
     rows = rows_of(table, PhysicianRow)
     document = report(changed(thirty, physicians=rows))
-    assert "1 of 27 physicians stands out by more than chance" in told(document)
+    assert "1 of 27 physicians with a figure stands out by more than chance" in told(document)
     assert re.search(r"P-0003-XYZ: 50 of 100 \[18, 22\], \d+ more than the average", told(document))
     (dots,) = [
         each for each in walk(document.blocks) if isinstance(each, Figure) and each.name == "dots"
     ]
     assert ">P-0003-XYZ</text>" in dots.svgs[0]
     group = report(changed(thirty, physicians=rows, verdict="group only"))
-    assert "Nobody is singled out" in told(group)
+    assert "None is singled out" in told(group)
 
 
-def test_measured_and_with_a_figure_are_told_apart(thirty: Published) -> None:
+def test_in_the_table_and_with_a_figure_are_told_apart(thirty: Published) -> None:
     decision = thirty.first
-    assert with_figure(decision, USUAL) == (
-        "30 physicians were measured; 27 of them have a figure of their own."
-    )
+    assert with_figure(decision, USUAL) == "Of 30 physicians in the table, 27 have a figure."
     one = replace(decision, n_physicians=43, n_reportable=1, n_banded=3)
     assert with_figure(one, HOSPITALS).startswith(
-        "43 hospitals were measured; 1 of them has a figure of its own, 3 a range in its place"
+        "Of 43 hospitals in the table, 1 has a figure, 3 have a range in its place"
     )
-    assert (
-        with_figure(replace(decision, n_reportable=30), USUAL) == "All 30 physicians have a figure."
+    every = with_figure(replace(decision, n_reportable=30), USUAL)
+    assert every == "All 30 physicians in the table have a figure."
+    document = report(thirty)
+    assert document.about.startswith("30 physicians, 27 with a figure")
+    assert "measured" not in f"{document.about} {told(document)}"
+    for n in re.findall(r"(\d+) physicians with a figure", told(document)):
+        assert n == "27"
+
+
+def test_one_without_a_figure_is_not_several(thirty: Published) -> None:
+    rows = thirty.first.physicians
+    silent = next(at for at, row in enumerate(rows) if row.discordance is None)
+    kept = (*(row for row in rows if row.discordance is not None), rows[silent])
+    text = told(report(changed(thirty, physicians=kept)))
+    assert "1 without a figure is not in it." in text
+
+
+def test_an_upper_limit_reads_as_one_wherever_it_stands(thirty: Published) -> None:
+    rows = list(thirty.first.physicians)
+    at = next(at for at, row in enumerate(rows) if row.discordance is None)
+    rows[at] = replace(rows[at], band_low=0.1, band_high=0.5)
+    document = report(changed(thirty, claim="at most", physicians=tuple(rows)))
+    (table,) = [each for each in tables(document) if each.interactive]
+    headings = [column.heading for column in table.columns]
+    assert "of 100 pairs, at most" in headings
+    assert "95 % sure: at most" in headings  # in the workbook
+    texts = [cell.text for row in table.rows for cell in row.cells]
+    assert "at most 10 to 50" in texts
+    assert "10 or more" not in texts
+    interval = headings.index("95 % interval")
+    assert all(row.cells[interval].text[:7] in ("–", "at most") for row in table.rows)
+    text = told(document)
+    assert not re.search(r"\d of 100 \[", text)
+    assert re.search(r"P-\S+: at most \d+ of 100 \(95 % sure: at most \d+\)", text)
+    assert re.search(r"in at most \d+ of them the two patients", text)
+
+
+def test_that_they_differ_and_that_none_stands_out_is_one_thought(thirty: Published) -> None:
+    group = thirty.first.group
+    assert group is not None
+    rows = tuple(
+        replace(row, discordance=0.2, low=0.1, high=0.3) if row.low is not None else row
+        for row in thirty.first.physicians
     )
+    differ = replace(group, differences="differ", spread=0.05, spread_low=0.02, spread_high=0.1)
+    text = told(report(changed(thirty, group=differ, physicians=rows)))
+    assert "Physicians differ: " in text
+    assert "Yet no single physician stands out: none lies farther from the average than" in text
+    assert "Nobody" not in text
+
+
+def test_the_first_and_the_last_are_those_by_rank(thirty: Published) -> None:
+    ranked = [row for row in thirty.first.physicians if row.rank is not None]
+    # Whoever has the lowest figure has the last rank: little is known.
+    rows = tuple(
+        row
+        if row.rank is None
+        else replace(row, rank=float(len(ranked) - ranked.index(row)), shrunken=0.2)
+        for row in thirty.first.physicians
+    )
+    document = report(changed(thirty, physicians=rows))
+    assert "The most consistent by rank first" in told(document)
+    (table,) = [each for each in tables(document) if each.interactive]
+    assert "By rank" in table.caption
+    assert table.rows[0].cells[0].text == ranked[-1].physician
+
+
+def test_the_latent_rule_says_what_eligible_means(thirty: Published) -> None:
+    group = thirty.first.group
+    assert group is not None
+    fields = {"compared": "pairs of eligible patients", "group": replace(group, explained=None)}
+    meaning = "Eligible are the patients for which the rule learned from the data says yes."
+    text = told(report(changed(thirty, **fields)))
+    assert text.count(meaning) == 1
+    assert text.index("eligible patients") < text.index(meaning)
+    assert "does not tell how much of how decisions vary the record explains" in text
+    reasons = ("10 % only of those who are eligible are clear cases",)
+    note, *_ = first_screen(replace(thirty.first, verdict_reasons=reasons, **fields), USUAL)
+    assert isinstance(note, Note)
+    assert note.text.endswith(meaning)
+    assert "eligible" not in told(report(thirty)).lower()
+
+
+def test_nothing_is_said_of_hospitals_as_of_persons(thirty: Published) -> None:
+    words = {"decider_word": "hospital,hospitals", "case_word": "admission,admissions"}
+    asked = replace(thirty.request, **words)
+    text = told(report(replace(thirty, request=asked)))
+    assert "hospitals" in text
+    assert not re.search(r"hospitals? who", text)
 
 
 def test_without_a_figure_it_says_so(thirty: Published) -> None:
@@ -117,7 +201,7 @@ def test_without_a_figure_it_says_so(thirty: Published) -> None:
     assert "No figure can be given." in text
     assert "the true figure lies" not in text
     none = replace(thirty.first, n_reportable=0)
-    assert with_figure(none, USUAL) == "30 physicians were measured; none of them has a figure."
+    assert with_figure(none, USUAL) == "Of 30 physicians in the table, none has a figure."
 
 
 def only(decision: Decision, reads: tuple[str, ...]) -> Decision:

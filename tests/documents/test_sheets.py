@@ -364,11 +364,37 @@ def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPat
 def test_whoever_has_no_rank_is_told_so_and_is_no_peer(told: Published) -> None:
     document = first(changed(told, {"rank": None, "reason": "cannot be ranked"}))
     assert figure_of(document).text.endswith("You have no rank: cannot be ranked.")
+    why = {"reason": "cannot be ranked: reliability below 0.4", "reliability": 0.398}
+    document = first(changed(told, {"rank": None} | why))
+    assert figure_of(document).text.endswith("You have no rank: reliability below 0.4.")
+    assert "0.40" not in words_of(document)
+    assert "reliability of your figure (1 is the best) 0.39" in words_of(document)
     assert not strips(document)
     rows = list(told.first.physicians)
     rows[1] = replace(rows[1], rank=None)
     other = replace(told, decisions=(replace(told.first, physicians=tuple(rows)),))
     assert strips(first(other))[0].svgs[0].count('class="peer"') == 6
+
+
+def test_an_upper_limit_reads_as_one_on_a_sheet(told: Published) -> None:
+    row = {"discordance": 0.18, "low": 0.05, "high": 0.25, "expected": 0.2, "shrunken": 0.21}
+    document = first(changed(told, row, claim="at most"))
+    assert figure_of(document).strong == "at most 18 of 100"
+    assert "at most 18 (95 % sure: at most 25) get different decisions" in figure_of(document).text
+    assert not re.search(r"(?<!at most) \d+ of 100", words_of(document).split("Why two")[0])
+    hidden = {"discordance": None, "low": None, "high": None, "shrunken": None}
+    banded = first(changed(told, hidden | {"band_low": 0.17, "band_high": 0.3}, claim="at most"))
+    assert figure_of(banded).strong == "at most 17 to 30 of 100"
+
+
+def test_where_nothing_is_explained_no_rule_is_said_to_predict(told: Published) -> None:
+    for explained, much in ((0.0, "no"), (0.04, "hardly")):
+        text = words_of(first(changed(told, {"gain": 0.1, "explained": explained})))
+        rate = 'your rate of "yes" alone does'
+        assert f"What is recorded predicts your decisions {much} better than {rate}." in text
+        assert "A rule of your own" not in text
+    some = words_of(first(changed(told, {"gain": 0.1, "explained": 0.4})))
+    assert "A rule of your own predicts" in some
 
 
 def test_the_own_reviewed_figure_stands_only_where_it_is_published(told: Published) -> None:

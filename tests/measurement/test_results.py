@@ -401,7 +401,7 @@ def test_without_a_rule_it_says_so():
     published = published_of(found, {f"d{i}": f"P-{i}" for i in range(6)})
     page = pages(published)["report.html"].decode()
     assert "Clear cases" not in page
-    assert ">of 100 pairs</button>" in page
+    assert ">of 100 pairs, at most</button>" in page
     assert ">pairs</button>" not in page
 
 

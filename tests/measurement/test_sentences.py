@@ -71,7 +71,7 @@ def test_without_a_rule_any_two_patients_are_compared() -> None:
     assert found.judged is not None
     assert found.judged.rule_found < RULE_FOUND
     decision = published_of(found, {name: name for name in "abc"}).first
-    told = "pairs of any two patients of a judge, since nothing recorded tells them apart"
+    told = "pairs of patients alike in what is recorded, which hardly tells patients apart"
     assert decision.compared == told
     lines = documents.summary_lines(decision, found.request.words)
     assert f"Of 100 {told}, at most" in lines[0]

@@ -132,7 +132,7 @@ def pairs() -> Pairs:
         (replace(SOUND, with_patients=0.9), "group only", "order is that of their patients"),
         (replace(SOUND, with_patients=0.6), "upper limits", "same order"),
         (replace(SOUND, agreement=0.2), "group only", "another order"),
-        (replace(SOUND, evidence=rates(), over_limits=-1.0), "group only", "who is lenient"),
+        (replace(SOUND, evidence=rates(), over_limits=-1.0), "group only", "the lenient"),
         (replace(SOUND, evidence=rates(), over_limits=1.0), "levels and ranks", "same order"),
         (
             replace(SOUND, evidence=rates(clear=0.1)),

@@ -46,6 +46,17 @@ def shown(scores: Scores) -> ShownScores:
     return shown_scores(scores, Decisions(), min_reliability=0.0, secrets=secrets)
 
 
+def test_what_is_below_the_limit_of_reliability_is_not_published_as_the_limit() -> None:
+    scores = counted([60, 80, 100, 120, 300, 400], [15, 30, 40, 70, 60, 200])
+    exact = result_table(scores, min_panel=30, min_reliability=0.0, determined=scores.determined)
+    values = exact["reliability"].to_list()
+    (limit, *_) = [round(value, 3) for value in values if round(value, 3) > value]
+    table = shown_scores(scores, Decisions(), min_reliability=limit).table
+    unranked = table.filter(pl.col("reason").str.contains("reliability below"))
+    assert unranked.height
+    assert (unranked["reliability"] < limit).all()
+
+
 def noise(level: float, pattern: float, occasion: float) -> Noise:
     parts = {"system": level + pattern + occasion, "level": level, "pattern": pattern}
     rows = [(name, value, value, value) for name, value in (parts | {"occasion": occasion}).items()]

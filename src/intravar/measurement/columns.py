@@ -306,6 +306,26 @@ _PLACES = {
     "reportable": _Place(("workbook",)),
     "reason": _Place(_PAGE, "words", 3.0),
 }
+#: Heading and meaning of columns where the figure is an upper limit; of 95 % intervals as well.
+_OF_LIMITS = {
+    "discordance": (
+        "of 100 pairs, at most",
+        "an upper limit: of 100 pairs of comparable {cases}, at most so many get different "
+        "decisions; a range of limits where an exact value could reveal small numbers of {cases}",
+    ),
+    "interval": ("95 % interval", "with 95 % confidence the true value is at most this"),
+    "low": ("limit, low", "how far the limit may fall as more is learned; not a lower limit"),
+    "high": ("95 % sure: at most", "with 95 % confidence the true value is at most this"),
+    "shrunken": ("shrunken", "the limit pulled towards the average, more so with few {cases}"),
+    "expected": ("expected", "the limit that the average colleague would have on the same {cases}"),
+}
+
+
+#: How the table is ordered, said once.
+RANKED = (
+    "By rank; 1 is the most consistent. Ranks allow for chance: a low figure that rests on little "
+    "may stand further down."
+)
 
 
 def decider_table(
@@ -314,10 +334,11 @@ def decider_table(
     *,
     ranked: bool,
     readable: bool = True,
+    claim: str = "about",
 ) -> Table:
     """Return the table of all deciders, the most consistent first where there is an order.
 
-    Where no figure is `readable` it holds none.
+    Where no figure is `readable` it holds none. By the `claim` "at most" figures are upper limits.
     """
     table = physicians.with_row_index("p")
     filled = {each for each in table.columns if table[each].null_count() < table.height}
@@ -331,15 +352,15 @@ def decider_table(
     ordered = table.sort(
         "reportable", *order, descending=[True] + [False] * len(order), nulls_last=True
     )
-    columns = [made for each in shown for made in _columns(*each, words)]
+    columns = [made for each in shown for made in _columns(*each, words, claim)]
     values = ordered.to_dict(as_series=False)
-    cells = [made for each in shown for made in _cells(*each, values)]
+    cells = [made for each in shown for made in _cells(*each, values, claim)]
     known = ordered.select(pl.any_horizontal(pl.col(_KNOWN).is_not_null())).to_series()
     rows = [
         Row(list(of_one), p, not readable or shows)
         for of_one, p, shows in zip(zip(*cells, strict=True), values["p"], known, strict=True)
     ]
-    first = "Rank 1 is the most consistent." if ranked else f"One row per {words.decider}."
+    first = RANKED if ranked else f"One row per {words.decider}."
     caption = (
         f"{first} A dash: not reported, or hidden because small numbers of {words.cases} could be "
         "worked out from it."
@@ -347,11 +368,14 @@ def decider_table(
     return Table(words.Deciders, caption, columns, rows, interactive=True)
 
 
-def _columns(column: ResultColumn, place: _Place, words: Words) -> Iterator[Column]:
+def _columns(column: ResultColumn, place: _Place, words: Words, claim: str) -> Iterator[Column]:
+    of_limits = _OF_LIMITS if claim == "at most" else {}
+    usual = place.heading or column.heading, place.meaning or column.words
+    heading, told = of_limits.get(column.name, usual)
     yield Column(
         column.name,
-        words.fill(place.heading or column.heading),
-        words.fill(place.meaning or column.words),
+        words.fill(heading),
+        words.fill(told),
         column.name in ("physician", "reason"),
         1 if place.hundred else column.digits,
         place.share,
@@ -361,11 +385,12 @@ def _columns(column: ResultColumn, place: _Place, words: Words) -> Iterator[Colu
     if place.interval is not None:  # its ends are numbers in a workbook
         name, _, _, meaning = place.interval
         where = tuple(each for each in place.where if each != "workbook")
-        yield Column(name, "95 % interval", meaning, share=1.2, where=where)
+        heading, told = of_limits.get(name, ("95 % interval", meaning))
+        yield Column(name, heading, told, share=1.2, where=where)
 
 
 def _cells(
-    column: ResultColumn, place: _Place, values: Mapping[str, list[Any]]
+    column: ResultColumn, place: _Place, values: Mapping[str, list[Any]], claim: str
 ) -> Iterator[list[Cell]]:
     """Yield the cells of a column, and of its interval if it has one; equal values share a cell."""
     beside = {
@@ -377,7 +402,7 @@ def _cells(
         if value is None and column.name == "discordance" and rest[0] is not None:
             return Cell(hundreds(*rest[:2]), order=50 * (rest[0] + rest[1]))
         if value is None and column.name == "discordance" and rest[2] is not None:
-            return Cell(within(*rest[2:]), order=100 * rest[3])
+            return Cell(within(*rest[2:], claim=claim), order=100 * rest[3])
         if value is None:
             return Cell("" if column.name == "reason" else "–")
         if column.name == "rank":
@@ -388,8 +413,10 @@ def _cells(
             return Cell(str(value))
         return Cell(column.text(value), value)
 
+    limit = column.name == "discordance" and claim == "at most"
+
     def interval(low: Any, high: Any) -> Cell:
-        return Cell(hundreds(low, high), order=low)
+        return Cell(hundreds(low, high, claim if limit else "about"), order=high if limit else low)
 
     yield _once_each(made, *(values[name] for name in (column.name, *beside.get(column.name, ()))))
     if place.interval is not None:

@@ -264,7 +264,10 @@ class Measurement:
     def _repr_html_(self) -> str:
         """Show the measurement as a table in a notebook."""
         ranked, readable = self.verdict not in UNRANKED, self.verdict != NOTHING
-        made = decider_table(self.table, self.request.words, ranked=ranked, readable=readable)
+        claim = claim_of(self.main.evidence)
+        made = decider_table(
+            self.table, self.request.words, ranked=ranked, readable=readable, claim=claim
+        )
         table = made.on("page")
         heads = "".join(
             f'<th title="{escape(c.meaning)}">{escape(c.heading)}</th>' for c in table.columns

@@ -266,7 +266,7 @@ def in_words(
     'of 100 pairs of comparable patients, at most 25 get different decisions'
     """
     if row.get("band_low") is not None:
-        told = within(row["band_low"], row["band_high"])
+        told = within(row["band_low"], row["band_high"], claim=claim)
     elif not row["reportable"]:
         return f"not reportable: {row['reason']}"
     elif row["discordance"] is None:

@@ -64,11 +64,11 @@ _TINY = 1e-9
 
 NO_RULE = Sentence(
     "no rule was found in these covariates: they hardly predict the "
-    "decisions, and the number is how often any two {cases} of one "
+    "decisions, and the figure says little more than how often any two {cases} of one "
     "{decider}, comparable or not, are decided differently"
 )
-ANY_TWO = Sentence(
-    "pairs of any two {cases} of {a_decider}, since nothing recorded tells them apart"
+HARDLY_TOLD = Sentence(
+    "pairs of {cases} alike in what is recorded, which hardly tells {cases} apart"
 )
 
 
@@ -173,11 +173,11 @@ def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
     >>> compared_in(evidence)
     'pairs of patients alike in what is recorded'
     >>> compared_in(evidence, Verdict("group only", (), rule_found=1.0))
-    'pairs of any two patients of a physician, since nothing recorded tells them apart'
+    'pairs of patients alike in what is recorded, which hardly tells patients apart'
     """
     no_rule = judged is not None and judged.rule_found < RULE_FOUND
     if no_rule and evidence.learned:
-        return ANY_TWO
+        return HARDLY_TOLD
     return evidence.compared
 
 
@@ -299,7 +299,7 @@ def _like_rates(grounds: Grounds) -> list[str]:
     if group.explained.usual >= ENOUGH_EXPLAINED or not (same or most >= SAME_BY_CHANCE):
         return []
     begin = (
-        "the order says no more than that of the rates: {deciders} who decide for nearly half of "
+        "the order says no more than that of the rates: {deciders} that decide for nearly half of "
         "their {cases} have the higher score (rank correlation {found:.1f})"
         if same
         else "{n} {deciders} are too few to tell their order from that of the rates (rank "
@@ -328,14 +328,14 @@ def _leniency(grounds: Grounds) -> list[str]:
     if anchors is not None and anchors.clear < ANCHORED:
         side = "eligible" if anchors.sure_eligible == anchors.clear else "not eligible"
         return [
-            f"{100 * anchors.clear:.0f} % only of those who are {side} are clear cases: who draws "
-            "the line elsewhere cannot be told from who is inconsistent"
+            f"{100 * anchors.clear:.0f} % only of those who are {side} are clear cases: a line "
+            "drawn elsewhere cannot be told from inconsistency"
         ]
     if differ and grounds.over_limits <= OVER_LIMITS:
         return [
             Sentence(
-                "{deciders} who only draw the line at different places would decide like "
-                "this: who is lenient cannot be told from who is inconsistent"
+                "{deciders} that only draw the line at different places would decide like "
+                "this: the lenient cannot be told from the inconsistent"
             )
         ]
     return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -129,9 +129,9 @@ def _decision(
 
 def without_figures(decision: Decision) -> Decision:
     """Return what is left of a decision where nothing may be read: facts about the table."""
-    hidden = [each.name for each in fields(results.PhysicianRow) if each.name not in FACTS]
-    nothing: dict[str, Any] = dict.fromkeys(hidden) | {"reportable": False, "reason": UNREAD}
-    facts = tuple(replace(row, **nothing) for row in decision.physicians)
+    facts = tuple(
+        results.told_of(row, *FACTS, reportable=False, reason=UNREAD) for row in decision.physicians
+    )
     none: dict[str, Any] = {
         **dict.fromkeys(FIGURES),
         **dict.fromkeys(("n_reportable", "n_ranked", "n_banded"), 0),
@@ -210,19 +210,16 @@ def _share(measurement: Measurement, published: ShownScores, phase: float) -> fl
 def _methods(
     measurement: Measurement, published: Mapping[str, ShownScores], names: Mapping[str, str]
 ) -> tuple[results.MethodRow, ...]:
-    tables = [
-        hiding.named(result.table, names).select(
-            pl.lit(name).alias("method"),
-            "physician",
-            pl.col("discordance").alias("score"),
-            pl.lit(measurement.fitted[name].scores.scale).alias("scale"),
-            "n_pairs",
-            "reason",
-        )
+    columns = "physician", "discordance", "n_pairs", "reason"
+    rows = [
+        results.MethodRow(name, who, score, measurement.fitted[name].scores.scale, n_pairs, reason)
         for name, result in published.items()
+        for who, score, n_pairs, reason in (
+            hiding.named(result.table, names).select(columns).iter_rows()
+        )
     ]
     # In the order of the pseudonyms: the order of the names would tell who is who.
-    return results.rows_of(pl.concat(tables).sort("method", "physician"), results.MethodRow)
+    return tuple(sorted(rows, key=lambda row: (row.method, row.physician)))
 
 
 def _banded(values: FloatArray, middles: Sequence[float], n: int, words: Words) -> str | None:
@@ -268,14 +265,12 @@ def shown_differences(
     differences = measurement.main.evidence.differences
     if differences is None:
         return ()
-    told: dict[str, dict[str, results.OwnRule]] = {}
-    rows = hiding.named(differences, names).select("physician", "covariate", "how", "n_apart")
-    for physician, covariate, how, n_apart in rows.iter_rows():
-        if physician in reportable and not hiding.is_few(
-            n_apart, measurement.request.smallest_cell
-        ):
-            own = told.setdefault(physician, {})
-            if len(own) < MOST_WORDS:
-                own.setdefault(covariate, results.OwnRule(physician, covariate, how))
+    few = hiding.few_of(measurement.request.smallest_cell, differences["n_apart"].to_numpy())
+    named = hiding.named(differences, names).filter(
+        pl.col("physician").is_in(list(reportable)), ~pl.Series(few)
+    )
+    strongest = named.unique(["physician", "covariate"], keep="first", maintain_order=True)
+    rows = strongest.group_by("physician", maintain_order=True).head(MOST_WORDS)
     # In the order of the pseudonyms: the order of the names would tell who is who.
-    return tuple(row for name in sorted(told) for row in told[name].values())
+    ordered = rows.select("physician", "covariate", "how").sort("physician", maintain_order=True)
+    return results.rows_of(ordered, results.OwnRule)

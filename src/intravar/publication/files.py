@@ -118,12 +118,6 @@ def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def _kinds(hint: Any) -> list[Any]:
-    """Return the types that a field may have, but for None."""
-    union = get_origin(hint) in (Union, UnionType)
-    return [each for each in (get_args(hint) if union else [hint]) if each is not NoneType]
-
-
 def is_published(folder: str | os.PathLike[str]) -> bool:
     """Tell whether a folder holds a measurement, of whatever version."""
     return _content(Path(folder) / SUMMARY) is not None
@@ -255,26 +249,21 @@ def _parsed(
     kind: Any, value: Any, file: Path, where: str, given: Mapping[str, Any] | None = None
 ) -> Any:
     """Return a stored value as a type, or say which field of which file does not fit."""
-    kinds = _kinds(kind)
-    if kinds != [kind]:
-        if value is None and len(kinds) < len(get_args(kind)):
-            return None
-        if len(kinds) == 1:
-            return _parsed(kinds[0], value, file, where, given)
-        if type(value) in kinds:
-            return value
-    elif is_dataclass(kind):
-        return _object(kind, value, file, where, given or {})
-    elif get_origin(kind) is tuple and isinstance(value, list):
-        inner = get_args(kind)[0]
-        return tuple(_parsed(inner, each, file, f"{where}[{at}]") for at, each in enumerate(value))
-    elif get_origin(kind) is not None and isinstance(value, dict):  # a mapping
-        inner = get_args(kind)[1]
-        return {name: _parsed(inner, each, file, f"{where}.{name}") for name, each in value.items()}
-    elif kind is float and type(value) in (int, float):
-        return float(value)
-    elif isinstance(kind, type) and type(value) is kind:
-        return value
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    if value is None and NoneType in kinds:
+        return None
+    for each in kinds:
+        inner = get_args(each)
+        if is_dataclass(each):
+            return _object(each, value, file, where, given or {})
+        if get_origin(each) is tuple and isinstance(value, list):
+            listed = enumerate(value)
+            return tuple(_parsed(inner[0], one, file, f"{where}[{at}]") for at, one in listed)
+        if get_origin(each) not in (None, tuple) and isinstance(value, dict):  # a mapping
+            named = value.items()
+            return {name: _parsed(inner[1], one, file, f"{where}.{name}") for name, one in named}
+        if type(value) is each or (each is float and type(value) is int):
+            return each(value)
     raise _unfit(file, where, f"is {_short(value)}")
 
 

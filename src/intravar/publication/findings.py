@@ -195,7 +195,7 @@ def shown_diagnostics(
     bins = without_small_bins(pairs.distances, smallest).rename({"from": "lower", "to": "upper"})
     n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
     safe = ((events == 0) | (events >= smallest)) & ((n - events == 0) | (n - events >= smallest))
-    calibration = measurement.rule.calibration.filter(safe).select("predicted", "observed")
+    calibration = measurement.rule.calibration.filter(safe)
     overlap = hiding.named(tables.overlap[with_size], names).sort("physician")
     attrition = []
     if evidence.attrition is not None:
@@ -203,7 +203,6 @@ def shown_diagnostics(
         rows = hiding.named(counted, names).sort("physician")
         attrition = [(row.pop("physician"), row) for row in rows.to_dicts()]
     sure = evidence.anchors and (evidence.anchors.sure_eligible, evidence.anchors.sure_others)
-    balance = tables.balance.select("covariate", "between_physicians")
     return told.Diagnostics(
         love=hiding.rounded_rows(pairs.love, told.Difference),
         distances=hiding.rounded_rows(bins, told.Distances),
@@ -214,8 +213,8 @@ def shown_diagnostics(
         ),
         sweep=hiding.rounded_rows(_safe_sweep(pairs.sweep, smallest), told.SweepStep, 2),
         agreement=hiding.rounded_rows(agreement(compared), told.Agreement, 2),
-        balance=hiding.rounded_rows(balance, told.Balance),
-        overlap=hiding.rounded_rows(overlap.select("physician", "overlap"), told.Overlap, 2),
+        balance=hiding.rounded_rows(tables.balance, told.Balance),
+        overlap=hiding.rounded_rows(overlap, told.Overlap, 2),
         calibration=hiding.rounded_rows(calibration, told.Calibration),
         split_half_reliability=hiding.fraction(pairs.split_half),
         anchor_mass=told.Anchors(*(round(float(each), 2) for each in sure)) if sure else None,
@@ -253,7 +252,7 @@ def _safe_sweep(sweep: pl.DataFrame, smallest: int) -> pl.DataFrame:
         if not any(hiding.is_small(apart, smallest) for apart in (counts - before).tolist()):
             kept.append(position)
             before = counts
-    return sweep[kept].select("fraction", "share_paired", "mean_discordance")
+    return sweep[kept]
 
 
 #: Numbers of cases are rounded to this.

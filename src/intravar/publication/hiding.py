@@ -21,7 +21,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores
-from intravar.publication.results import Row, rows_of
+from intravar.publication.results import Row, rows_of, schema_of
 from intravar.request import SMALLEST_CELL
 
 if TYPE_CHECKING:
@@ -81,8 +81,9 @@ def fraction(value: float | None, digits: int = DIGITS) -> float | None:
 
 
 def rounded_rows(table: pl.DataFrame, kind: type[Row], digits: int = DIGITS) -> tuple[Row, ...]:
-    """Return the rows of a table as their type, with fractions rounded."""
-    return rows_of(table.with_columns(pl.col(pl.Float64).round(digits)), kind)
+    """Return the rows of a table as their type, with fractions rounded; no other columns."""
+    own = table.select(*schema_of(kind))
+    return rows_of(own.with_columns(pl.col(pl.Float64).round(digits)), kind)
 
 
 def two_digits(count: int) -> int:
@@ -211,30 +212,17 @@ def hidden_across(found: Together) -> dict[str, HiddenAcross]:
     no_rate = _telling_rates(found, smallest) if smallest > 1 else set()
     asked = [asked_strata(each) for each in listed.values()]
     strata = {
-        dealt: _differing(
-            [
-                {
-                    (str(who), str(stratum)): n
-                    for who, stratum, n in each[dealt].cells.select(CELL).iter_rows()
-                }
-                for each in asked
-                if dealt in each
-            ],
-            smallest,
-        )
+        dealt: _differing([each[dealt].cells for each in asked if dealt in each], smallest)
         for dealt in ("by", "period")
     }
-    twice = _differing(
-        [
-            {
-                (who, ""): int(n)
-                for who, n in zip(names_of(each.main.scores), each.repeats.n_repeats, strict=True)
-            }
-            for each in listed.values()
-            if each.repeats is not None
-        ],
-        smallest,
-    )
+    seen_twice = [
+        pl.DataFrame(
+            {"physician": names_of(each.main.scores), "n_patients": each.repeats.n_repeats}
+        ).with_columns(stratum=pl.lit(""))
+        for each in listed.values()
+        if each.repeats is not None
+    ]
+    twice = _differing(seen_twice, smallest)
 
     def hidden(own: Mapping[str, _Panel]) -> HiddenAcross:
         nobody = np.zeros(len(own), dtype=np.bool_)
@@ -312,16 +300,14 @@ def pair_counts(predicted: PredictedDecisions, a: int, b: int) -> IntArray:
     return counts.reshape(-1, 4)
 
 
-#: What a stratum's count is of, and the count.
-CELL = ("physician", "stratum", "n_patients")
-
-
-def _differing(counts: Iterable[Mapping[tuple[str, str], int]], smallest: int) -> set[str]:
+def _differing(counts: Iterable[pl.DataFrame], smallest: int) -> set[str]:
     """Return whose counts, by stratum, differ by few from one decision to another."""
-    telling = set()
-    for a, b in combinations(counts, 2):
-        for who in {*a, *b}:
-            apart = abs(a.get(who, 0) - b.get(who, 0))
-            if apart and is_few(apart, smallest):
-                telling.add(who[0])
+    cell = pl.col("physician", "stratum").cast(pl.String)
+    tables = [each.select(cell, pl.col("n_patients").cast(pl.Int64)) for each in counts]
+    telling: set[str] = set()
+    for a, b in combinations(tables, 2):
+        both = a.join(b, on=["physician", "stratum"], how="full", coalesce=True)
+        for who, _, n, other in both.with_columns(pl.col(pl.Int64).fill_null(0)).iter_rows():
+            if n != other and is_few(abs(n - other), smallest):
+                telling.add(who)
     return telling

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,7 @@ from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
 from intravar.inference.outcomes import positions
+from intravar.measurement.sentences import at_most
 from intravar.measurement.verdict import NOTHING
 from intravar.publication import hiding
 from intravar.publication.results import (
@@ -34,6 +35,7 @@ from intravar.publication.results import (
     JointRow,
     PairRow,
     rows_of,
+    told_of,
 )
 from intravar.tables import MOST_DISCORDANCE, hundred, number
 from intravar.wording import USUAL, Words
@@ -51,17 +53,15 @@ FINEST_SHARE = 0.05
 _ENDS = {"": 0.0, "_low": -0.5, "_high": 0.5}
 #: Where a discordance lies of which nothing is known.
 ANY = (0.0, MOST_DISCORDANCE)
-#: What is said of a decision as it is by itself, and joint figures.
+#: What is said of a decision as it is by itself.
 _ALONE = (
     *("physician", "n_patients", "discordance", "low", "high"),
     *("band_low", "band_high", "reportable"),
 )
-_FIGURES = (
-    *("differ", "differ_low", "differ_high", "differ_apart"),
-    *("n_differences", "n_differences_low", "n_differences_high"),
-)
 NOT_SHOWN = "few decisions, few of one combination, or low reliability"
 UNREAD = "one of the decisions is not interpretable"
+#: Two decisions, over all or of one physician.
+Pair = TypeVar("Pair", JointPair, PairRow)
 #: Ends of bands stay: they follow from what is published, and one may be the largest there can be.
 ROUNDED = (selectors.float() - selectors.starts_with("band_")).round(hiding.DIGITS)
 
@@ -122,13 +122,14 @@ def published_joint(
 def _without(joint: Joint, unread: set[str]) -> Joint:
     """Return what does not use decisions of which nothing may be read."""
     order = [each.decision for each in joint.decisions]
+
+    def pair(row: Pair) -> Pair:
+        used = unread & {row.first, row.second}
+        return told_of(row, "physician", "first", "second") if used else row
+
     later = order[min(order.index(name) for name in unread) :]
-    figures: dict[str, Any] = dict.fromkeys(_FIGURES)
-    no_band: dict[str, Any] = dict.fromkeys(("band_low", "band_high"))
-    no_pair: dict[str, Any] = dict.fromkeys(("correlation", "low", "high"))
-    return replace(
+    return told_of(
         joint,
-        **figures,
         n_reportable=0,
         n_banded=0,
         decisions=tuple(
@@ -139,25 +140,16 @@ def _without(joint: Joint, unread: set[str]) -> Joint:
             )
             for each in joint.decisions
         ),
-        pairs=tuple(
-            JointPair(each.first, each.second, *[None] * 6)
-            if unread & {each.first, each.second}
-            else each
-            for each in joint.pairs
-        ),
+        pairs=tuple(map(pair, joint.pairs)),
         physicians=tuple(
-            replace(row, **figures, **no_band, reportable=False, reason=UNREAD)
-            for row in joint.physicians
+            told_of(row, "physician", reportable=False, reason=UNREAD) for row in joint.physicians
         ),
         # What is pulled together across decisions uses all of them.
         by_physician=tuple(
             replace(row, across=None, given=None if row.decision in later else row.given)
             for row in joint.by_physician
         ),
-        pairs_by_physician=tuple(
-            replace(row, **no_pair) if unread & {row.first, row.second} else row
-            for row in joint.pairs_by_physician
-        ),
+        pairs_by_physician=tuple(map(pair, joint.pairs_by_physician)),
     )
 
 
@@ -283,21 +275,17 @@ def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
         few = "there are too few {cases} with all decisions to say anything of all of them"
         lines = [words.fill(few)]
     else:
-        differ, low, high, apart = (
-            hundred(each or 0.0)
-            for each in (joint.differ, joint.differ_low, joint.differ_high, joint.differ_apart)
-        )
-        fewest, most = number(joint.n_differences_low or 0), number(joint.n_differences_high or 0)
         lines = [
             words.fill(
-                "of 100 pairs of comparable {cases}, at most about {told} differ in at least one "
-                "of {n} decisions",
-                told=f"{differ} [{low}, {high}]",
+                "of 100 pairs of comparable {cases}, {told} differ in at least one of {n} "
+                "decisions",
+                told=at_most(joint.differ, joint.differ_high or 0.0),
                 n=len(joint.decisions),
             ),
-            "expected number of differences: at most about "
-            f"{number(joint.n_differences or 0)} [{fewest}, {most}]",
-            f"if decisions were independent of each other: {apart} of 100",
+            f"on average they differ in at most {number(joint.n_differences or 0)} decisions "
+            f"(95 % sure: at most {number(joint.n_differences_high or 0)})",
+            "if decisions were independent of each other, at most "
+            f"{hundred(joint.differ_apart or 0.0)} of 100 would differ in at least one",
         ]
     for pair in joint.pairs:
         if not ((pair.low or 0.0) > 0 or (pair.high or 0.0) < 0):

@@ -26,7 +26,7 @@ from intravar.inference import Interval
 from intravar.measurement.columns import COLUMNS, rounded
 from intravar.measurement.scores import Scores, result_table
 from intravar.preparation.decisions import too_small
-from intravar.publication.hiding import HiddenParts, few, hidden_parts, is_few
+from intravar.publication.hiding import DIGITS, HiddenParts, few, hidden_parts, is_few
 from intravar.publication.results import Band
 from intravar.request import MIN_PANEL, MIN_RELIABILITY, SMALLEST_CELL
 from intravar.tables import MOST_DISCORDANCE
@@ -68,11 +68,11 @@ def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | 
     Examples
     --------
     >>> counts = Reach(11, known=True)
-    >>> band_of(0.02, 0.5, 60, counts).of_hundred, band_of(0.28, 0.5, 60, counts).of_hundred
+    >>> band_of(0.02, 0.5, 60, counts).of_hundred(), band_of(0.28, 0.5, 60, counts).of_hundred()
     ('at most 25', '10 to 30')
-    >>> band_of(0.15, 0.2, 60, counts).of_hundred, band_of(0.15, 0.9, 60, counts).of_hundred
+    >>> band_of(0.15, 0.2, 60, counts).of_hundred(), band_of(0.15, 0.9, 60, counts).of_hundred()
     ('10 to 30', 'at most 25')
-    >>> band_of(0.02, 0.5, 500, counts).of_hundred
+    >>> band_of(0.02, 0.5, 500, counts).of_hundred()
     'at most 5'
     """
     if not math.isfinite(score):
@@ -143,10 +143,11 @@ def shown_scores(
         determined=scores.determined,
     ).head(len(measured))
     if smallest_cell > 1:
-        below, value = results["reliability"] < min_reliability, pl.col("reliability")
-        # What lies below the limit must not be rounded up to it.
-        lower = pl.when(below & (value >= min_reliability)).then(value - 0.001).otherwise(value)
-        results = rounded(results).with_columns(lower.round(3))
+        # What lies below the limit of the reliability is not rounded up to it.
+        least = 10**-DIGITS
+        below = pl.col("reliability") < min_reliability
+        most = pl.when(below).then((math.ceil(round(min_reliability / least, 6)) - 1) * least)
+        results = rounded(results.with_columns(pl.min_horizontal("reliability", most)))
     reasons: list[str | None] = []
     shown, barred_by = set(measured.tolist()), set()
     for at, n in enumerate(scores.n_patients.tolist()):

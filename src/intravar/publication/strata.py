@@ -13,6 +13,7 @@ from intravar.estimators.noise import Noise as MeasuredNoise
 from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
+from intravar.measurement.scores import claim_of
 from intravar.measurement.wider.strata import Strata as MeasuredStrata
 from intravar.publication import hiding
 from intravar.publication.group import published_noise
@@ -59,9 +60,11 @@ def shown_strata(
     cells, changes = strata_tables(asked, names, hidden, request.smallest_cell)
     by = course = None
     words, periods = request.words, measurement.periods
+    claim = claim_of(measurement.main.evidence)
     if "by" in asked:
         by = published_strata(asked["by"], request.smallest_cell, hidden=bool(hidden["by"]))
-        by = replace(by, lines=tuple(strata_lines(by, words.label(str(request.by)), words)))
+        lines = strata_lines(by, words.label(str(request.by)), words, claim)
+        by = replace(by, lines=tuple(lines))
     if periods is not None:
         own = changes.filter(pl.col("dealt_by") == "period")["probability"]
         course = replace(
@@ -74,7 +77,7 @@ def shown_strata(
             rule_changed=periods.rule_changed,
             n_changed=int((own >= SURE).sum()) if len(own) else None,
         )
-        lines = course_lines(course, words.label(str(request.date)), words)
+        lines = course_lines(course, words.label(str(request.date)), words, claim)
         course = replace(course, lines=tuple(lines))
     rows = rows_of(cells, StratumRow), rows_of(changes, ChangeRow)
     return {"by": by, "course": course, "strata": rows[0], "changes": rows[1]}
@@ -200,8 +203,10 @@ def strata_tables(
     )
 
 
-def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
-    r"""Say in words how subgroups compare.
+def strata_lines(
+    found: Strata, column: str, words: Words = USUAL, claim: str = "about"
+) -> list[str]:
+    r"""Say in words how subgroups compare, by figures or upper limits as the `claim` says.
 
     Examples
     --------
@@ -216,8 +221,9 @@ def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     if not rows:
         return [fill("By {column}: too few {cases} in each to say anything.", column=column)]
     crude = ", ".join(f"{row.stratum} {hundred(row.discordance)}" for row in rows)
-    begin = "By {column}, of 100 pairs of comparable {cases} so many get different decisions"
-    lines = [fill(begin + ": {crude}.", column=column, crude=crude)]
+    begin = "By {column}, of 100 pairs of comparable {cases} {much} get different decisions"
+    much = "at most so many" if claim == "at most" else "so many"
+    lines = [fill(begin + ": {crude}.", column=column, crude=crude, much=much)]
     if found.n_left_out:
         lines.append(fill("{n} with few {cases} are left out.", n=found.n_left_out))
     if found.p_value is None or any(row.alike is None for row in rows):
@@ -231,9 +237,11 @@ def strata_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
     return lines
 
 
-def course_lines(found: Strata, column: str, words: Words = USUAL) -> list[str]:
+def course_lines(
+    found: Strata, column: str, words: Words = USUAL, claim: str = "about"
+) -> list[str]:
     """Say in words what became of the physicians over time."""
-    lines = strata_lines(found, f"period of {column}", words)
+    lines = strata_lines(found, f"period of {column}", words, claim)
     if found.change.value is None:
         return lines
     if found.rule_changed:

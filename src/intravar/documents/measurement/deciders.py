@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from intravar.measurement import columns
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision, PhysicianRow
 from intravar.publication.scores import FEWEST_PATIENTS
-from intravar.tables import Table
+from intravar.tables import Table, of_pairs
 from intravar.wording import Words, agree, capital
 
 #: Marks up to which each says its numbers by itself; beyond, the script reads them off the table.
@@ -31,7 +31,16 @@ MOST_MARKS = 50
 NAMED_ENDS, MOST_NAMED = 5, 6
 #: With fewer deciders, or with panels of nearly one size, a funnel says no more than a sentence.
 FUNNEL_FROM, FUNNEL_SIZES = 10, 1.3
-DISCORDANCE = "decided differently, of 100 pairs"
+
+
+def axis_of(claim: str) -> str:
+    """Return what an axis of figures of this claim shows."""
+    return f"decided differently, {of_pairs(claim)}"
+
+
+def without_figure(missing: int) -> str:
+    """Say how many are not in a chart."""
+    return f" {missing:,} without a figure {agree(missing, 'is', 'are')} not in it." * (missing > 0)
 
 
 def decider_table(decision: Decision, words: Words) -> Table:
@@ -41,6 +50,7 @@ def decider_table(decision: Decision, words: Words) -> Table:
         words,
         ranked=decision.verdict not in UNRANKED,
         readable=decision.verdict != NOTHING,
+        claim=decision.claim,
     )
     if decision.verdict != NOTHING:
         return made
@@ -49,12 +59,16 @@ def decider_table(decision: Decision, words: Words) -> Table:
 
 
 class Known(NamedTuple):
-    """A decider with an interval: the place in the table, the row, and the ends as numbers."""
+    """A decider with an interval: the place in the table, the row, and the ends as numbers.
+
+    An upper limit has no low end: its interval begins with the figure.
+    """
 
     p: int
     row: PhysicianRow
     low: float
     high: float
+    claim: str
 
     @property
     def level(self) -> float:
@@ -77,89 +91,67 @@ class Known(NamedTuple):
         low, high = round(100 * self.low), round(100 * self.high)
         if self.row.discordance is None:
             return f"{self.row.physician}: between {low} and {high} of 100"
-        return f"{self.row.physician}: {round(100 * self.level)} of 100 [{low}, {high}]"
+        level = f"{round(100 * self.level)} of 100"
+        if self.claim == "at most":
+            return f"{self.row.physician}: at most {level} (95 % sure: at most {high})"
+        return f"{self.row.physician}: {level} [{low}, {high}]"
 
 
 def with_intervals(decision: Decision) -> list[Known]:
     """Return those of whom something is known."""
+    limits = decision.claim == "at most"
     return [
-        Known(p, row, row.low, row.high)
+        Known(p, row, low, row.high, decision.claim)
         for p, row in enumerate(decision.physicians)
-        if row.low is not None and row.high is not None
+        if (low := row.discordance if limits else row.low) is not None and row.high is not None
     ]
 
 
-def by_rank(known: Known) -> tuple[float, str]:
-    """Return what deciders are sorted by, the most consistent first."""
-    return math.inf if known.row.rank is None else known.row.rank, known.row.physician
+def by_rank(known: Known) -> tuple[float, float, str]:
+    """Return what deciders are sorted by: the rank, and behind all ranks the figure."""
+    row = known.row
+    return math.inf if row.rank is None else row.rank, known.level, row.physician
 
 
-@dataclass(frozen=True)
-class Everyone:
-    """Those with a figure or a range from left to right, and whether that is an order."""
-
-    rows: list[Known]
-    ranked: bool
-
-    @property
-    def binned(self) -> bool:
-        """Whether there are too many for a mark each."""
-        return len(self.rows) > MOST_SINGLE
-
-    @property
-    def ranges(self) -> bool:
-        """Whether ranges of levels stand in the place of numbers."""
-        return any(each.row.discordance is None for each in self.rows)
-
-    def of_hundred(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return levels and the ends of their intervals, of 100."""
-        ends = np.array([(each.level, each.low, each.high) for each in self.rows], dtype=float)
-        levels, low, high = 100 * ends.T
-        return levels, low, high
-
-    def typical(self) -> tuple[float, float, float]:
-        """Return the median score and the ends of an interval of median width around it."""
-        levels, low, high = self.of_hundred()
-        middle = float(np.median(levels))
-        below, above = float(np.median(levels - low)), float(np.median(high - levels))
-        return middle, max(middle - below, 0.0), min(middle + above, 100.0)
+def everyone(decision: Decision) -> tuple[list[Known], bool]:
+    """Return those with a figure or a range, and whether they are in the order of ranks."""
+    rows = [] if decision.verdict == NOTHING else with_intervals(decision)
+    ranked = decision.verdict not in UNRANKED and any(each.row.rank is not None for each in rows)
+    rows.sort(key=by_rank if ranked else lambda known: known.row.physician)
+    return rows, ranked
 
 
-def everyone(decision: Decision) -> Everyone | None:
-    """Return those with a figure: the most consistent first, if they can be ranked."""
-    if decision.verdict == NOTHING:
-        return None
-    rows = with_intervals(decision)
-    known = any(each.row.rank is not None for each in rows)
-    ranked = decision.verdict not in UNRANKED and known
+def _of_hundred(rows: list[Known]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return levels and the ends of their intervals, of 100."""
+    levels, low, high = 100 * np.array([(each.level, each.low, each.high) for each in rows]).T
+    return levels, low, high
 
-    def order(known: Known) -> tuple[Any, ...]:
-        shrunken = known.row.shrunken
-        return (math.inf if shrunken is None else shrunken, *by_rank(known))
 
-    rows.sort(key=order if ranked else lambda known: known.row.physician)
-    return Everyone(rows, ranked) if rows else None
+def _ranges(rows: list[Known]) -> bool:
+    """Tell whether ranges of levels stand in the place of numbers."""
+    return any(each.row.discordance is None for each in rows)
 
 
 def dots(decision: Decision, words: Words) -> Figure | None:
     """Return a dot for every decider, those who stand out with their names."""
-    data = everyone(decision)
-    if data is None or len(data.rows) < 2:
+    rows, ordered = everyone(decision)
+    n = len(rows)
+    if n < 2:
         return None
-    levels, n = data.of_hundred()[0], len(data.rows)
+    levels, _, _ = _of_hundred(rows)
     first, median, third = np.quantile(levels, (0.25, 0.5, 0.75)).tolist()
     told = (
-        f"{words.counted(n)} with a figure: the median is {median:.0f} of 100 pairs, half of them "
-        f"lie between {first:.0f} and {third:.0f}, all between {levels.min():.0f} and "
-        f"{levels.max():.0f}."
+        f"{words.counted(n)} with a figure{' (upper limits)' * (decision.claim == 'at most')}: "
+        f"the median is {median:.0f} of 100 pairs, half of them lie between {first:.0f} and "
+        f"{third:.0f}, all between {levels.min():.0f} and {levels.max():.0f}."
     )
-    if data.binned:
-        return _counts(data, told, words, len(decision.physicians) - n)
+    if n > MOST_SINGLE:
+        return _counts(rows, told, words, len(decision.physicians) - n)
     funnel = funnel_of(decision)
-    outside = [each.p for each in funnel.outside] if funnel and data.ranked else []
+    outside = [each.p for each in funnel.outside] if funnel and ordered else []
     named = outside[:MOST_NAMED]
-    if data.ranked and not outside:
-        ranked = [each.p for each in data.rows if each.row.rank is not None]
+    if ordered and not outside:
+        ranked = [each.p for each in rows if each.row.rank is not None]
         named = [*ranked[:1], *ranked[-1:]]
     out, end = set(outside), max(10.0, float(levels.max()) * 1.08)
     marks = [
@@ -170,11 +162,12 @@ def dots(decision: Decision, words: Words) -> Figure | None:
             each.p,
             each.row.physician if each.p in named else "",
         )
-        for each, level in zip(data.rows, levels.tolist(), strict=True)
+        for each, level in zip(rows, levels.tolist(), strict=True)
     ]
 
     def plot(width: int) -> Plot:
-        return dot_plot(marks, width, DISCORDANCE, ends=(0, end), step=max(end / 60, 0.5))
+        axis = axis_of(decision.claim)
+        return dot_plot(marks, width, axis, ends=(0, end), step=max(end / 60, 0.5))
 
     key = (("point", words.decider), ("point out", "stands out")) if out else ()
     return charted("dots", f"Every {words.decider} as a dot", told, plot, reading="", key=key)
@@ -182,45 +175,45 @@ def dots(decision: Decision, words: Words) -> Figure | None:
 
 def intervals(decision: Decision, words: Words) -> Figure | None:
     """Return estimate, interval and shrunken value of every decider, or the range of levels."""
-    data = everyone(decision)
-    if data is None or data.binned:  # the first screen counts them
+    rows, ranked = everyone(decision)
+    if not 0 < len(rows) <= MOST_SINGLE:  # the first screen counts many
         return None
-    missing = len(decision.physicians) - len(data.rows)
-    left_out = f" {missing:,} without a figure are not in it." if missing else ""
-    few = len(data.rows) <= MOST_INTERVALS
-    unranked = data.ranked and any(each.row.rank is None for each in data.rows)
+    few, ranges = len(rows) <= MOST_INTERVALS, _ranges(rows)
+    limits = decision.claim == "at most"
+    interval = "95 % sure: at most" if limits else "95 % interval"
+    unranked = ranked and any(each.row.rank is None for each in rows)
     entries = (
-        (not data.ranges, "point", "estimate"),
-        (data.ranges, "range", "levels that fit equally well"),
-        (unranked, "point unranked", "estimate, cannot be ranked"),
-        (few and not data.ranges, "hollow", "pulled towards the average"),
-        (few, "interval", "95 % interval"),
-        (not few, "band", "95 % interval, of neighbours together"),
+        (not ranges, "point", "at most" if limits else "estimate"),
+        (ranges, "range", "levels that fit equally well"),
+        (unranked, "point unranked", "the same, cannot be ranked"),
+        (few and not ranges, "hollow", "pulled towards the average"),
+        (few, "interval", interval),
+        (not few, "band", f"{interval}, of neighbours together"),
     )
-    order = "the most consistent first" if data.ranked else "in the order of names"
-    why = "" if data.ranked else " Too little is known of each to rank them."
+    order = "the most consistent by rank first" if ranked else "in the order of names"
+    why = "" if ranked else " Too little is known of each to rank them."
     if decision.verdict in UNRANKED:
         why = " The data do not support a ranking."
     told = (
-        f"{words.counted(len(data.rows))}, {order}, each with the estimate, its 95 % interval and "
-        "the value pulled towards the average. The table holds the numbers."
+        f"{words.counted(len(rows))} with a figure, {order}, each with the "
+        f"{'upper limit' if limits else 'estimate'}, its 95 % interval and the value pulled "
+        "towards the average. The table holds the numbers."
     )
     return charted(
         "physicians-picture",
-        f"Every {words.decider} with the 95 % interval",
+        f"Every {words.decider} with a figure, and the 95 % interval",
         told,
-        lambda width: _each(data, width, words),
-        reading=f"{capital(order)}.{why}{left_out}",
+        lambda width: _each(rows, width, words, ranked=ranked),
+        reading=f"{capital(order)}.{why}{without_figure(len(decision.physicians) - len(rows))}",
         key=[(look, what) for there, look, what in entries if there],
     )
 
 
-def _each(data: Everyone, width: int, words: Words) -> Plot:
-    rows = data.rows
-    _, low, high = data.of_hundred()
+def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
+    _, low, high = _of_hundred(rows)
     plot = Plot(width, x=(0, len(rows) + 1), y=(0, min(100.0, float(high.max()) * 1.05)))
-    order = "most consistent first" if data.ranked else "by name"
-    plot.axes(f"{words.deciders}, {order}", "of 100 pairs", count=len(rows))
+    order = "most consistent by rank first" if ranked else "by name"
+    plot.axes(f"{words.deciders}, {order}", of_pairs(rows[0].claim), count=len(rows))
     few = len(rows) <= MOST_INTERVALS
     if not few:  # the mean interval of neighbours
         parts = np.array_split(np.arange(len(rows)), BAND_STEPS)
@@ -233,7 +226,7 @@ def _each(data: Everyone, width: int, words: Words) -> Plot:
             plot.interval(position, *(100 * end for end in each.range), kind="range")
             continue
         told = each.hint if len(rows) <= MOST_HINTS else ""
-        kind = "point unranked" if data.ranked and each.row.rank is None else "point"
+        kind = "point unranked" if ranked and each.row.rank is None else "point"
         marks = [("hollow", each.row.shrunken if few else None), (kind, each.level)]
         for look, value in marks:
             if value is not None:
@@ -241,39 +234,43 @@ def _each(data: Everyone, width: int, words: Words) -> Plot:
     return plot
 
 
-def _counts(data: Everyone, told: str, words: Words, missing: int) -> Figure:
+def _counts(rows: list[Known], told: str, words: Words, missing: int) -> Figure:
     """Return how many have which score, and how long an interval typically is."""
-    axis = f"{DISCORDANCE}{', middle of the range' if data.ranges else ''}"
-    middle, low, high = data.typical()
+    claim = rows[0].claim
+    axis = f"{axis_of(claim)}{', middle of the range' if _ranges(rows) else ''}"
+    levels, lows, highs = _of_hundred(rows)
+    middle = float(np.median(levels))
+    low = max(middle - float(np.median(levels - lows)), 0.0)
+    high = min(middle + float(np.median(highs - levels)), 100.0)
+    typical = f"typical 95 % interval from {low:.0f} to {high:.0f}"
+    if claim == "at most":
+        typical = f"typically 95 % sure: at most {high:.0f}"
 
     def plot(width: int) -> Plot:
-        levels = data.of_hundred()[0] / 100
         names = axis, f"{words.deciders} per 1 of 100"
-        drawn = histogram(levels, width, names, words.counted, reach=high, unit=100)
+        drawn = histogram(levels / 100, width, names, words.counted, reach=high, unit=100)
         height = 0.95 * drawn.y[1]
         drawn.interval(height, low, high, upright=False)
-        typical = f"median {middle:.0f}, typical 95 % interval from {low:.0f} to {high:.0f}"
-        drawn.point((middle, height), typical)
+        drawn.point((middle, height), f"median {middle:.0f}, {typical}")
         drawn.finder("discordance", 0.05 * drawn.y[1])
         return drawn
 
-    left_out = f" {missing:,} without a figure are not in it." if missing else ""
-    reading = f"{words.Deciders} closer together than the line are hard to tell apart.{left_out}"
+    reading = f"{words.Deciders} closer together than the line are hard to tell apart."
     key = (("fill", words.deciders), ("interval", "typical 95 % interval, around the median"))
     title = f"How many {words.deciders} have which figure"
-    return charted("dots", title, told, plot, reading=reading, key=key)
+    return charted("dots", title, told, plot, reading=reading + without_figure(missing), key=key)
 
 
 def order_ends(decision: Decision, words: Words) -> Paragraph | None:
     """Name the ends of the order, where not everybody has a mark."""
-    data = everyone(decision)
-    if data is None or not data.binned or not data.ranked:
+    rows, in_order = everyone(decision)
+    if len(rows) <= MOST_SINGLE or not in_order:
         return None
-    ranked = [each.hint for each in data.rows if each.row.rank is not None]
+    ranked = [each.hint for each in rows if each.row.rank is not None]
     most, least = (", ".join(part) for part in (ranked[:NAMED_ENDS], ranked[-NAMED_ENDS:]))
     return Paragraph(
-        f"The most consistent {words.deciders}: {most}. The least consistent: {least}. Where "
-        "intervals overlap, who comes first is a guess."
+        f"The most consistent {words.deciders} by rank: {most}. The least consistent by rank: "
+        f"{least}. Where intervals overlap, which comes first is a guess."
     )
 
 
@@ -328,13 +325,9 @@ def funnel_of(decision: Decision) -> Funnel | None:
     if of_pairs:
         limits = funnel_limits(score, size, None)
     else:
-        # The lower end of a limit says how far it may fall, and nothing of chance.
-        upper = decision.claim == "at most"
-        width = INNER if upper else 2 * INNER
-        every = [
-            (each.level, float(n), (each.high - (each.level if upper else each.low)) / width)
-            for each, n in sized
-        ]
+        # What lies below an upper limit is no matter of chance: its interval has one side.
+        width = INNER if decision.claim == "at most" else 2 * INNER
+        every = [(each.level, float(n), (each.high - each.low) / width) for each, n in sized]
         for row in decision.physicians:
             if (band := row.band) is not None:
                 n_patients = float(row.n_patients or FEWEST_PATIENTS)
@@ -350,7 +343,7 @@ def funnel(decision: Decision, words: Words) -> Block | None:
     if data is None:
         return None
     n = len(data.outside)
-    who = "nobody does" if n == 0 else f"{words.counted(n)} {agree(n, 'does', 'do')}"
+    who = "none does" if n == 0 else f"{words.counted(n)} {agree(n, 'does', 'do')}"
     told = (
         f"Does any {words.decider} differ by more than chance and the usual spread allow? By "
         f"limits that 2 of 1,000 would cross by chance, {who}."
@@ -366,7 +359,7 @@ def funnel(decision: Decision, words: Words) -> Block | None:
         *([("point out", "beyond them")] if n else []),
         *([("band", f"nine of ten {words.deciders}")] if data.binned else ()),
     )
-    title = "Who differs by more than chance?"
+    title = f"Which {words.deciders} differ by more than chance?"
     return charted("funnel", title, told, lambda width: _plot_funnel(data, width, words), key=key)
 
 
@@ -380,7 +373,7 @@ def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:
     middle = 100 * data.limits.middle
     highest = max(*(100 * each.level for each in data.rows), middle + OUTER * half[-1])
     plot = Plot(width, x=(first, largest), y=(0, min(100.0, float(highest) * 1.15)))
-    plot.axes(f"{unit} of {words.a_decider}", "of 100 pairs")
+    plot.axes(f"{unit} of {words.a_decider}", of_pairs(data.rows[0].claim))
     if data.binned:
         plot.band(data.usual())
     for kind, z in (("limit", INNER), ("outer", OUTER)):

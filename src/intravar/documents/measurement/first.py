@@ -25,22 +25,32 @@ TELLS = 0.01
 SOME_RULE = 0.05
 #: What a discordance does not mean, in the same words wherever the figure stands.
 _NOT_MEANT = (
-    "It says nothing about intent, and nothing about whether a decision was right: {a_decider} who "
-    "is always wrong is consistent.",
+    "It says nothing about intent, and nothing about whether a decision was right: {a_decider} can "
+    "be consistent and always wrong.",
     "Reasons that are not in the record (a preference, an exception, a test that was not recorded) "
     "count as inconsistency here. A high figure is a question to ask, not a finding against a "
     "person.",
-    "{Deciders} who see more close calls can be expected to differ more.",
+    "{Deciders} with more close calls can be expected to differ more.",
     "With few {cases} the figure is uncertain; always read it with its interval.",
+)
+
+
+#: What the word means, said where it first stands; and why a figure comes without its share.
+_ELIGIBLE = "Eligible are the {cases} for which the rule learned from the data says yes."
+_NOT_EXPLAINED = (
+    "This method does not tell how much of how decisions vary the record explains; Predictability "
+    "does."
 )
 
 
 def first_screen(decision: Decision, words: Words) -> list[Block]:
     """Return the blocks of the first screen; every number comes from what is published."""
     funnel = deciders.funnel_of(decision)
-    cards = []
+    note, cards = verdict_note(decision, words), []
     if decision.verdict != NOTHING:
         title, interval = headline(decision, words)
+        if "eligible" not in note.text:
+            interval = " ".join(filter(None, (interval, eligible(decision, words))))
         lines = caveats(decision, words)
         reasons = [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
         figure = [
@@ -78,15 +88,22 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
         )
         for leak in decision.leaks
     ]
-    return [verdict_note(decision, words), *leaks, Cards(cards)]
+    return [note, *leaks, Cards(cards)]
 
 
 def verdict_note(decision: Decision, words: Words) -> Note:
     """Return the verdict, what may be read, and its first reason."""
     reason = f" {capital(decision.verdict_reasons[0])}." if decision.verdict_reasons else ""
-    told = words.said(MAY_BE_READ[decision.verdict])
+    told = f"{words.said(MAY_BE_READ[decision.verdict])}{reason}"
+    if "eligible" in told:
+        told = f"{told} {eligible(decision, words)}".strip()
     look = LOOK_OF.get(decision.verdict, "care")
-    return Note(f"{capital(decision.verdict)}.", f"{told}{reason}", look)
+    return Note(f"{capital(decision.verdict)}.", told, look)
+
+
+def eligible(decision: Decision, words: Words) -> str:
+    """Return what "eligible" means; nothing where the figure does not speak of it."""
+    return words.fill(_ELIGIBLE) if "eligible" in decision.compared else ""
 
 
 def not_meant(words: Words) -> list[str]:
@@ -119,6 +136,7 @@ def summary_lines(decision: Decision, words: Words) -> list[str]:
     bar = noise_bar(decision, words)
     lines = [
         f"{'. '.join(filter(None, headline(decision, words)))}",
+        eligible(decision, words),
         *caveats(decision, words),
         *_differ(decision, words),
         "" if bar is None else bar.alternative,
@@ -145,6 +163,8 @@ def caveats(decision: Decision, words: Words) -> list[str]:
     lines: list[str] = []
     if group.explained is not None and group.explained.value is not None:
         lines.append(words.said(explained_sentence(group.explained.value)))
+    else:
+        lines.append(_NOT_EXPLAINED)
     if decision.claim != "about":
         lines.append(
             f"What could not be predicted counts as different, even where the {words.decider} was "
@@ -161,22 +181,25 @@ def caveats(decision: Decision, words: Words) -> list[str]:
     return lines
 
 
+def counted_figures(decision: Decision) -> str:
+    """Return how many have a figure, in a few words."""
+    n = decision.n_reportable
+    return f"{'all' if n == decision.n_physicians else f'{n:,}' if n else 'none'} with a figure"
+
+
 def with_figure(decision: Decision, words: Words) -> str:
-    """Tell apart those who were measured and those with a figure."""
-    n, shown = decision.n_physicians, decision.n_reportable
+    """Tell apart those in the table and those with a figure."""
+    n, shown, ranges = decision.n_physicians, decision.n_reportable, decision.n_banded
     if shown == n:
-        return f"All {words.counted(n)} have a figure."
-    some = "none of them has a figure"
-    if shown:
-        verb, whose = agree(shown, "has", "have"), agree(shown, "its", "their")
-        some = f"{shown:,} of them {verb} a figure of {whose} own"
-    text = f"{words.counted(n)} {agree(n, 'was', 'were')} measured; {some}"
-    if not decision.n_banded:
-        return f"{text}."
-    return (
-        f"{text}, {decision.n_banded:,} a range in its place, because an exact value could reveal "
-        "small numbers."
-    )
+        all_of_them = f"{agree(n, 'The', 'All')} {words.counted(n)} in the table"
+        return f"{all_of_them} {agree(n, 'has', 'have')} a figure."
+    some = f"{shown:,} {agree(shown, 'has', 'have')} a figure" if shown else "none has a figure"
+    if ranges:
+        some += (
+            f", {ranges:,} {agree(ranges, 'has', 'have')} a range in its place, because an exact "
+            "value could reveal small numbers"
+        )
+    return f"Of {words.counted(n)} in the table, {some}."
 
 
 def _standing(
@@ -184,26 +207,28 @@ def _standing(
 ) -> tuple[str, list[str]]:
     """Say who stands out and by how much, or that nobody does."""
     if decision.verdict in UNRANKED:
-        return "Nobody is singled out: the data do not support a ranking.", []
+        return "None is singled out: the data do not support a ranking.", []
     if funnel is not None and funnel.outside:
         n = len(funnel.outside)
         told = (
-            f"{n:,} of {words.counted(len(funnel.rows))} {agree(n, 'stands', 'stand')} out by more "
-            "than chance and the usual spread allow."
+            f"{n:,} of {words.counted(len(funnel.rows))} with a figure "
+            f"{agree(n, 'stands', 'stand')} out by more than chance and the usual spread allow."
         )
         rest = f" The {deciders.MOST_NAMED} farthest:" if n > deciders.MOST_NAMED else ""
         return told + rest, [_named(row, funnel) for row in funnel.outside[: deciders.MOST_NAMED]]
-    known = (each for each in deciders.with_intervals(decision) if each.row.rank is not None)
-    ranked = sorted(known, key=deciders.by_rank)
+    ranked = [each for each in deciders.everyone(decision)[0] if each.row.rank is not None]
     if len(ranked) < 2:
-        return f"Nobody stands out; too few {words.deciders} can be ranked.", []
-    told = (
-        "Whether anybody stands out cannot be said: the level is not determined."
-        if funnel is None
-        else "Nobody stands out by more than chance and the usual spread allow."
-    )
+        return f"None stands out; too few {words.deciders} can be ranked.", []
+    told = "None stands out by more than chance and the usual spread allow."
+    if funnel is None:
+        told = "Whether any stands out cannot be said: the level is not determined."
+    elif decision.group is not None and decision.group.differences == "differ":
+        told = (
+            f"Yet no single {words.decider} stands out: none lies farther from the average than "
+            "such differences and chance together explain."
+        )
     ends = [_named(each, funnel) for each in (ranked[0], ranked[-1])]
-    return f"{told} The most and the least consistent:", ends
+    return f"{told} The most and the least consistent by rank:", ends
 
 
 def _named(known: deciders.Known, funnel: deciders.Funnel | None) -> str:
@@ -231,16 +256,16 @@ def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words)
         )
     elif funnel is None or not funnel.outside:
         steps.append(
-            f"Talk about the decision with all {words.deciders}: nobody stands out from the others."
+            f"Talk about the decision with all {words.deciders}: no single one stands out."
         )
     elif above := [each for each in funnel.outside if each.level > funnel.limits.middle]:
         steps.append(
             f"Look at {words.cases} of {above[0].row.physician} together before you draw "
-            "conclusions about a person: reasons that are not recorded may explain them."
+            "conclusions: reasons that are not recorded may explain them."
         )
     else:
         who = funnel.outside[0].row.physician
-        steps.append(f"Ask {who} how they decide: more consistent than is usual.")
+        steps.append(f"Ask {who} how decisions are taken there: more consistent than is usual.")
     parts = noise_parts(decision, words)
     largest = max(parts, key=lambda part: part.of_hundred, default=None)
     if largest is not None and largest.of_hundred >= 1:

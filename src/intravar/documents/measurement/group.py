@@ -10,7 +10,7 @@ from intravar.documents.charts.rows import Labelled
 from intravar.measurement.sentences import WHY_DIFFERENT
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Decision, Published, Strata
-from intravar.tables import Table, hundred, hundreds, table_of
+from intravar.tables import Table, hundred, hundreds, most, of_pairs, table_of
 from intravar.wording import Words
 
 #: Pairs side by side, and the pixels of a pair.
@@ -72,8 +72,8 @@ def noise_blocks(decision: Decision, words: Words) -> list[Block]:
     picture = noise_bar(decision, words)
     whole = sum(round(part.of_hundred) for part in noise_parts(decision, words))
     told = (
-        f"Of 100 {words.cases} seen by two {words.deciders}, about {whole} would be decided "
-        "differently:"
+        f"Of 100 {words.cases} seen by two {words.deciders}, {decision.claim} {whole} would be "
+        "decided differently:"
     )
     return [] if picture is None else [Paragraph(told), picture]
 
@@ -114,12 +114,13 @@ def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
         kinds = ("one-way", "other-way") if pair < differ else ("alike", "alike")
         for n, kind in enumerate(kinds):
             picture.mark((a + 13 * n, b), "", kind, radius=5)
+    number = f"{most(decision.claim)}{differ}"
     told = (
-        f"A hundred pairs of dots; in {differ} of them the two {words.cases} got different "
+        f"A hundred pairs of dots; in {number} of them the two {words.cases} got different "
         "decisions."
     )
     svg = picture.svg(f"A hundred pairs of {words.cases}", told)
-    key = (("one-way other-way", "decided differently"), ("alike", "decided alike"))
+    key = (("one-way other-way", f"{number} decided differently"), ("alike", "decided alike"))
     return Figure("hundred-pairs", "", told, "", [svg], key)
 
 
@@ -135,20 +136,21 @@ def strata_section(published: Published, decision: Decision) -> list[Block]:
             continue
         blocks.append(Bullets(part.lines))
         if part.strata:
-            blocks.append(_strata_figure(part, sheet.lower(), title, words))
-            blocks.append(_strata_table(part, sheet, words.label(str(column)), words))
+            blocks.append(_strata_figure(part, sheet.lower(), title, words, decision.claim))
+            label = words.label(str(column))
+            blocks.append(_strata_table(part, sheet, label, words, decision.claim))
     heading = Heading(f"Which {words.cases}, and when", 1, "strata", "Subgroups")
     return [heading, *blocks] if blocks else []
 
 
-def _strata_figure(part: Strata, name: str, title: str, words: Words) -> Figure:
+def _strata_figure(part: Strata, name: str, title: str, words: Words, claim: str) -> Figure:
     """Draw a row per stratum: hollow as it is, filled on similar cases, with intervals."""
     similar = f"on similar {words.cases}"
     rows = [
         Labelled(
             row.stratum,
             [
-                Dot(100 * value, f"{hundred(value)} {what}", kind)
+                Dot(100 * value, f"{most(claim)}{hundred(value)} {what}", kind)
                 for value, what, kind in (
                     (row.discordance, "as it is", "hollow"),
                     (row.alike, similar, "point"),
@@ -165,11 +167,11 @@ def _strata_figure(part: Strata, name: str, title: str, words: Words) -> Figure:
         f"On similar {words.cases}: as if as many were indicated everywhere, and {words.deciders} "
         "compared with themselves."
     )
-    key = (("hollow", "as it is"), ("point", f"{similar}, with its 95 % interval"))
+    key = (("hollow", "as it is"), ("point", f"{similar}, with the figure's 95 % interval"))
     return row_figure(f"strata-{name}", title, rows, reading=reading, key=key)
 
 
-def _strata_table(part: Strata, sheet: str, column: str, words: Words) -> Table:
+def _strata_table(part: Strata, sheet: str, column: str, words: Words, claim: str) -> Table:
     caption = (
         f"{sheet}: decided differently as it is, and as if as many {words.cases} were indicated "
         "everywhere."
@@ -181,9 +183,9 @@ def _strata_table(part: Strata, sheet: str, column: str, words: Words) -> Table:
         [
             (column, 2, lambda row: row.stratum),
             (words.decided_for, 1, lambda row: hundred(row.rate) + " %" * (row.rate is not None)),
-            ("of 100 pairs", 1, lambda row: hundred(row.discordance)),
-            ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high)),
-            (f"on similar {words.cases}", 1.2, lambda row: hundred(row.alike)),
-            ("95 % interval", 1.2, lambda row: hundreds(row.alike_low, row.alike_high)),
+            (of_pairs(claim), 1, lambda row: hundred(row.discordance)),
+            ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high, claim)),
+            (f"{most(claim)}on similar {words.cases}", 1.2, lambda row: hundred(row.alike)),
+            ("95 % interval", 1.2, lambda row: hundreds(row.alike_low, row.alike_high, claim)),
         ],
     )

@@ -8,10 +8,11 @@ from intravar.documents import blocks
 from intravar.documents.blocks import Block
 from intravar.documents.charts.plot import Dot
 from intravar.documents.charts.rows import Labelled
+from intravar.documents.measurement.deciders import axis_of
 from intravar.documents.measurement.first import not_meant
 from intravar.publication.joint import NOT_SHOWN, joint_lines
 from intravar.publication.results import Band, Joint, Published
-from intravar.tables import Table, hundred, hundreds, number, table_of
+from intravar.tables import Table, hundred, hundreds, most, number, of_pairs, table_of
 from intravar.wording import Words, capital
 
 #: Rows of deciders and decisions up to which they are printed.
@@ -28,125 +29,153 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         for leak in each.leaks
     ]
     verdicts = [
-        f"{capital(words.label(each.decision))}: {each.verdict} "
-        f"({'; '.join(each.verdict_reasons)})."
+        f"{capital(words.label(each.decision))}: {each.verdict}. "
+        f"{capital('; '.join(each.verdict_reasons))}."
         for each in published.decisions
     ]
-    figures = _decisions_figure(words, joint)
+    figures, pairs = _decisions_figure(words, joint, published.first.claim), _pairs(words, joint)
     cards = [
         blocks.Card("The decisions together", [*figures, blocks.Bullets(lines[1:])]),
         blocks.Card(
             "What the data support in each decision", [blocks.Bullets(verdicts)], wide=True
         ),
     ]
+    table, each_decision = together_table(words, joint), _each(words, joint, published.first.claim)
     return [
         blocks.Note("Several decisions together.", " ".join(lines[:1]), "care"),
         *(blocks.Note("Possible leak.", line, "alarm") for line in leaks),
         blocks.Cards(cards),
         blocks.Heading(f"The {words.deciders}", 1, "together", words.Deciders),
-        together_table(words, joint),
-        blocks.Annex(f"Each {words.decider} in each decision", _each(words, joint)),
+        _meanings(table),
+        table,
+        blocks.Annex(f"Each {words.decider} in each decision", each_decision),
         blocks.Heading("Which decisions go together", 1, "pairs", "Which go together"),
         *_pairs_figure(words, joint),
-        _pairs(words, joint),
+        _meanings(pairs),
+        pairs,
         blocks.Heading("What the figure does not mean", 1, "believe", "Trust"),
         blocks.Bullets(not_meant(words)),
     ]
 
 
-def _of_hundred(value: float | None, band: Band | None) -> str:
+def _of_hundred(value: float | None, band: Band | None, claim: str) -> str:
     """Write a share as a number of 100, or the range that stands in its place."""
-    return band.of_hundred if value is None and band is not None else hundred(value)
+    return band.of_hundred(claim) if value is None and band is not None else hundred(value)
+
+
+def _meanings(table: Table) -> blocks.Bullets:
+    """Return a line for each column that says what it holds."""
+    return blocks.Bullets(
+        [
+            f"{capital(column.heading)}: {column.meaning}."
+            for column in table.columns
+            if column.meaning
+        ]
+    )
 
 
 def together_table(words: Words, joint: Joint) -> Table:
     """Return the joint figures of every decider."""
-    caption = (
-        f"Differ: of 100 pairs of comparable {words.cases}, so many get different decisions in at "
-        "least one. Apart: the same if decisions were independent of each other. Number: how many "
-        f"differences to expect. All are upper limits. Without numbers: {NOT_SHOWN}; a range then "
-        "follows from each decision by itself."
-    )
+    differ, apart = "in at least one, at most", "if unrelated, at most"
+    number_of = "decisions, at most"
     made = table_of(
         "Together",
-        caption,
+        f"All decisions together, one row per {words.decider}.",
         joint.physicians,
         [
             (words.decider, 1.5, lambda row: row.physician),
-            ("differ", 1.3, lambda row: _of_hundred(row.differ, joint.band_of(row))),
-            ("95 % interval", 1.2, lambda row: hundreds(row.differ_low, row.differ_high)),
-            ("apart", 1, lambda row: hundred(row.differ_apart)),
-            ("number", 1.1, lambda row: number(row.n_differences)),
+            (differ, 1.5, lambda row: _of_hundred(row.differ, joint.band_of(row), "at most")),
+            (
+                "95 % interval",
+                1.2,
+                lambda row: hundreds(row.differ_low, row.differ_high, "at most"),
+            ),
+            (apart, 1.3, lambda row: hundred(row.differ_apart)),
+            (number_of, 1.3, lambda row: number(row.n_differences)),
         ],
+        meanings={
+            differ: f"of 100 pairs of comparable {words.cases}, at most so many get different "
+            f"decisions in at least one. Where there is no number ({NOT_SHOWN}), a range of limits "
+            "follows from each decision by itself",
+            "95 % interval": "with 95 % confidence at most so many",
+            apart: "the same figure if the decisions were independent of each other",
+            number_of: f"in how many decisions two comparable {words.cases} differ on average",
+        },
     )
     known = (row.reportable or row.band_low is not None for row in joint.physicians)
     return replace(made, rows=[row._replace(shown=next(known)) for row in made.rows])
 
 
-def _each(words: Words, joint: Joint) -> list[Block]:
+def _each(words: Words, joint: Joint, claim: str) -> list[Block]:
     """Return a row for each decider and decision; on paper where these are not many."""
     long = len(joint.by_physician) > MOST_ON_PAPER
     told = [
         blocks.Paragraph("This table is too long for paper: the page and the workbook have it.")
     ]
-    caption = (
-        "Of 100 pairs, decided differently: by itself, an upper limit. Across: an estimate that "
-        f"knows the other decisions. Given: among {words.cases} also alike in the decisions before "
-        "it."
-    )
+    figure = of_pairs(claim)
+    across, given = "estimate from all decisions", "same earlier decisions, at most"
     table = table_of(
         "Each decision",
-        caption,
+        f"One row per {words.decider} and decision.",
         joint.by_physician,
         [
             (words.decider, 1.5, lambda row: row.physician),
             ("decision", 1.5, lambda row: words.label(row.decision)),
-            ("of 100 pairs", 1.3, lambda row: _of_hundred(row.discordance, row.band)),
-            ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high)),
-            ("across", 1, lambda row: hundred(row.across)),
-            ("given", 1, lambda row: hundred(row.given)),
+            (figure, 1.3, lambda row: _of_hundred(row.discordance, row.band, claim)),
+            ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high, claim)),
+            (across, 1, lambda row: hundred(row.across)),
+            (given, 1.2, lambda row: hundred(row.given)),
         ],
         words=(0, 1),
         where=("page", "workbook", "whole", *([] if long else ["paper"])),
+        meanings={
+            figure: f"comparable {words.cases} decided differently in this decision",
+            across: f"an estimate of the same that uses the {words.decider_own} other decisions",
+            given: f"the same among {words.cases} that also got the same earlier decisions",
+        },
     )
-    return [*(told if long else []), table]
+    return [*(told if long else []), _meanings(table), table]
 
 
 def _pairs(words: Words, joint: Joint) -> Table:
-    caption = (
-        f"Together: share of {words.cases} who got both; expected: the share that the record "
-        "explains. Correlation of what it leaves unexplained. Steadiness: correlation over "
-        f"{words.deciders} of how closely they go with what colleagues would do."
-    )
     return table_of(
         "Pairs",
-        caption,
+        "Every two decisions.",
         joint.pairs,
         [
             ("decisions", 2.5, lambda row: f"{words.label(row.first)}, {words.label(row.second)}"),
-            ("together", 1, lambda row: number(row.together)),
+            ("got both", 1, lambda row: number(row.together)),
             ("expected", 1, lambda row: number(row.expected)),
             ("correlation", 1.1, lambda row: number(row.correlation)),
             ("95 % interval", 1.4, lambda row: f"{number(row.low)} to {number(row.high)}"),
-            ("steadiness", 1.1, lambda row: number(row.steadiness)),
+            ("like colleagues", 1.2, lambda row: number(row.steadiness)),
         ],
+        meanings={
+            "got both": f"share of {words.cases} decided for in both",
+            "expected": "the share that follows from what is recorded",
+            "correlation": "of what the record leaves unexplained: above 0 the two go together "
+            "more often than the record explains, below 0 less often",
+            "like colleagues": f"whether {words.deciders} that decide like their colleagues in one "
+            "decision do so in the other: 1 always, 0 no relation",
+        },
     )
 
 
-def _decisions_figure(words: Words, joint: Joint) -> list[blocks.Figure]:
+def _decisions_figure(words: Words, joint: Joint, claim: str) -> list[blocks.Figure]:
     """Return every decision over all: by itself, and given those before it."""
     rows = []
+    earlier = f"among {words.cases} with the same earlier decisions"
     for row in joint.decisions:
         if row.discordance is None:
             continue
-        dots = [Dot(100 * row.discordance, hundred(row.discordance))]
-        if row.given is not None:
-            told = f"given those before it {hundred(row.given)}"
-            dots.append(Dot(100 * row.given, told, "hollow"))
+        dots = [Dot(100 * row.discordance, f"by itself {most(claim)}{hundred(row.discordance)}")]
+        if row.given is not None:  # a ring, which must not cover the point
+            told = f"{earlier} at most {hundred(row.given)}"
+            dots.insert(0, Dot(100 * row.given, told, "hollow", radius=6))
         rows.append(Labelled(words.label(row.decision), dots))
     title = f"How consistent all {words.deciders} together are in each decision"
-    key = (("point", "by itself"), ("hollow", "given the decisions before it"))
-    return [blocks.row_figure("order", title, rows, key=key)] if rows else []
+    key = (("point", "by itself"), ("hollow", earlier))
+    return [blocks.row_figure("order", title, rows, axis_of(claim), key=key)] if rows else []
 
 
 def _pairs_figure(words: Words, joint: Joint) -> list[blocks.Figure]:

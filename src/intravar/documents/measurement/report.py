@@ -21,6 +21,7 @@ from intravar.documents.blocks import Block
 from intravar.documents.measurement import deciders, group, rule, trust
 from intravar.documents.measurement.deciders import decider_table
 from intravar.documents.measurement.first import (
+    counted_figures,
     first_screen,
     not_meant,
     verdict_note,
@@ -223,9 +224,10 @@ def about(published: Published) -> str:
         decisions = ", ".join(words.label(each.decision) for each in published.decisions)
         return f"{n} · decisions {decisions}, in this order · {made}"
     share, shown = first.check.decision_share, first.n_patients_shown
+    figures = "" if first.verdict == NOTHING else f", {counted_figures(first)}"
     yes = "" if share is None else f" ({100 * share:.0f} % “{first.check.decision.positive}”)"
     return (
-        f"{n} measured{f', {shown:,} {words.cases} shown' if shown else ''}"
+        f"{n}{figures}{f', {shown:,} {words.cases} shown' if shown else ''}"
         f" · decision: {words.decision or words.label(first.decision)}{yes}"
         f" · {described(first.method).label} · {made}"
     )
@@ -353,7 +355,7 @@ def _settings(published: Published, decision: Decision) -> Iterator[Table]:
         items.append(words.label(each.covariate))
     yield table_of(
         "Own rules",
-        f"{words.Deciders} who weigh something in another way than the others.",
+        f"{words.Deciders} that weigh something in another way than the others.",
         [
             (who, "; ".join(f"{how}: {', '.join(items)}" for how, items in own.items()))
             for who, own in ways.items()

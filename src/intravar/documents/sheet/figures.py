@@ -8,12 +8,13 @@ from typing import NamedTuple
 from intravar.documents.blocks import Block, Figure, Paragraph, charted, row_figure
 from intravar.documents.charts.plot import Dot, Plot
 from intravar.documents.charts.rows import Labelled, dot_plot
-from intravar.tables import hundred
+from intravar.documents.measurement.deciders import axis_of
+from intravar.measurement.sentences import at_most
+from intravar.tables import hundred, most
 from intravar.wording import Words, agree
 
 #: With fewer peers than this a dot without a name is as good as one with it.
 FEWEST_PEERS = 5
-AXIS = "decided differently, of 100 pairs"
 
 
 class Own(NamedTuple):
@@ -22,29 +23,42 @@ class Own(NamedTuple):
     value: float
     low: float
     high: float
+    claim: str = "about"
 
     @property
     def told(self) -> str:
         """The figure in a few words."""
+        if self.claim == "at most":
+            return at_most(self.value / 100, self.high / 100)
         return f"{self.value:.0f} [{self.low:.0f}, {self.high:.0f}]"
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where its line begins and ends: an upper limit has no low end."""
+        return self.value if self.claim == "at most" else self.low, self.high
 
-def own_row(label: str, own: Own | None, whole: float | None, instead: str = "") -> Labelled:
+
+def own_row(
+    label: str, own: Own | None, whole: float | None, claim: str = "about", instead: str = ""
+) -> Labelled:
     """Return a row with one's own figure and that of all, or what is said `instead` of the own.
 
     Examples
     --------
     >>> own_row("2023", Own(20, 10, 30), 0.25).told
     '2023: you 20 [10, 30], all 25'
+    >>> own_row("2023", Own(20, 10, 30, "at most"), 0.25, "at most").told
+    '2023: you at most 20 (95 % sure: at most 30), all at most 25'
     """
     dots = [] if own is None else [Dot(own.value, f"you {own.told}", "own", radius=5)]
-    dots += [] if whole is None else [Dot(100 * whole, f"all {hundred(whole)}", "all", radius=6)]
-    lines = [] if own is None else [("interval", own.low, own.high)]
+    if whole is not None:
+        dots.append(Dot(100 * whole, f"all {most(claim)}{hundred(whole)}", "all", radius=6))
+    lines = [] if own is None else [("interval", *own.ends)]
     told = "" if own is not None else f"you {instead or 'not shown'}"
     return Labelled(label, dots, lines, instead=told)
 
 
-def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = AXIS) -> Block:
+def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = "") -> Block:
     """Return a figure among those of others, rounded; or say why these are too few."""
     if len(peers) < FEWEST_PEERS:
         return Paragraph(
@@ -53,26 +67,28 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = AXIS
             quiet=True,
         )
     lower = sum(round(value) < round(own.value) for value in peers)
+    limit = own.claim == "at most"
+    label = f"you: at most {own.value:.0f}" if limit else f"you: {own.told}"
     told = (
-        f"Your figure with its 95 % interval, and a dot for each of {len(peers):,} other "
-        f"{words.deciders}, rounded and without names. {lower:,} of them "
+        f"Your {'upper limit' if limit else 'figure'} with its 95 % interval, and a dot for each "
+        f"of {len(peers):,} other {words.deciders}, rounded and without names. {lower:,} of them "
         f"{agree(lower, 'has', 'have')} a lower figure."
     )
     end = max(50.0, *peers, own.high + 1)
     dots = [Dot(float(round(value)), kind="peer") for value in peers]
-    dots.append(Dot(own.value, kind="own", label=f"you: {own.told}"))
+    dots.append(Dot(own.value, kind="own", label=label))
 
     def plot(width: int) -> Plot:
         drawn = dot_plot(dots, width, axis, ends=(0, end), step=max(1.0, end / 100))
-        drawn.interval(0.98, own.low, own.high, upright=False)
+        drawn.interval(0.98, *own.ends, upright=False)
         return drawn
 
     key = (("own", "you"), ("peer", f"another {words.decider}"))
     return charted("strip", "Your figure among the others", told, plot, key=key, heading="")
 
 
-def own_figure(rows: Sequence[Labelled], name: str, title: str, line: str) -> Figure:
+def own_figure(rows: Sequence[Labelled], name: str, title: str, line: str, claim: str) -> Figure:
     """Return a row for each decision, level or period: one's own figure, and a ring for all."""
     key = (("own", "you, with your 95 % interval"), ("all", "all together"))
-    most = max(50.0, *(row.most for row in rows))
-    return row_figure(name, title, rows, most=most, reading=line, key=key, heading="")
+    end, axis = max(50.0, *(row.most for row in rows)), axis_of(claim)
+    return row_figure(name, title, rows, axis, most=end, reading=line, key=key, heading="")

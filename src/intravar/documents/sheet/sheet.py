@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
-from intravar.documents.measurement.first import not_meant
+from intravar.documents.measurement.deciders import axis_of
+from intravar.documents.measurement.first import (
+    SOME_RULE,
+    counted_figures,
+    eligible,
+    not_meant,
+)
 from intravar.documents.measurement.group import noise_blocks
-from intravar.documents.sheet.figures import AXIS, Own, among_peers, own_figure, own_row
+from intravar.documents.sheet.figures import Own, among_peers, own_figure, own_row
+from intravar.measurement.sentences import at_most
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import (
     Decision,
@@ -21,12 +28,12 @@ from intravar.publication.results import (
     StratumRow,
 )
 from intravar.request import MATTERS
-from intravar.tables import hundred, hundreds
+from intravar.tables import hundred, hundreds, most, rounded_down
 from intravar.wording import Words
 
 TITLE = "How consistently do you decide?"
 COMMENT = "Is there a reason that is not in the record? What would you change?"
-JOINT_AXIS = "of 100 pairs, decided differently in at least one decision"
+JOINT_AXIS = "decided differently in at least one decision, at most, of 100 pairs"
 #: Nats a case from which on an own rule is worth a word.
 WORTH = 0.005
 HOW = {
@@ -48,16 +55,6 @@ Ends: TypeAlias = tuple[float | None, float | None, float | None]
 TOGETHER = ""
 
 
-class Content(NamedTuple):
-    """What a sheet says of one decider: decisions, the figure, peers, facts, further sections."""
-
-    decisions: str
-    figure: tuple[str, str]
-    peers: Sequence[Block]
-    facts: Sequence[tuple[str, str]]
-    sections: Sequence[Block]
-
-
 def sheet(
     published: Published,
     physician: str,
@@ -73,22 +70,20 @@ def sheet(
     decisions, exact figures by decision (and :data:`TOGETHER`). `private` says why such a sheet
     must not be handed on.
     """
-    words, joint = published.words, published.joint
+    words, joint, first = published.words, published.joint, published.first
+    everybody = words.counted(first.n_physicians)
     if joint is None:
         content = _of_one(published, physician, exact or {})
+        what = f"decision: {words.decision or words.label(first.decision)}"
+        everybody += f", {counted_figures(first)}" if first.verdict != NOTHING else ""
     else:
         content = _of_several(published, joint, physician, exact or {})
-    about = (
-        f"For {called or physician} alone · {content.decisions} · "
-        f"{words.counted(published.first.n_physicians)} measured · intravar {published.version}"
-    )
+        what = f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}"
+    about = f"For {called or physician} alone · {what} · {everybody} · intravar {published.version}"
     blocks: list[Block] = [
         *([Note("Private.", private, "alarm")] if private else []),
         Heading("Your figure", 1, "figure", "Your figure"),
-        Note(*content.figure, "figure"),
-        *content.peers,
-        KeyFigures(content.facts),
-        *content.sections,
+        *content,
         Heading("What the figure does not mean", 1, "meaning", "Not meant"),
         Bullets(not_meant(words)),
         Heading("Your comment", 1, "comment", "Comment"),
@@ -112,7 +107,7 @@ def with_figure(published: Published) -> list[str]:
     ]
 
 
-def _of_one(published: Published, physician: str, exact: Mapping[str, Ends]) -> Content:
+def _of_one(published: Published, physician: str, exact: Mapping[str, Ends]) -> list[Block]:
     """Return what is said of a decider in one decision."""
     words, decision = published.words, published.first
     (row,) = [each for each in decision.physicians if each.physician == physician]
@@ -124,20 +119,19 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Ends]) -> 
         if each.physician != physician and each.rank is not None
     ]
     unknown = "" if row.rank is not None else "too little is known of you to compare"
-    ends = (row.discordance, row.low, row.high)
+    own = _own((row.discordance, row.low, row.high), decision.claim)
     sections: list[Block] = []
     if decision.verdict != NOTHING:
         sections += _strata(published, decision, physician)
         sections += _own_rule(row, decision, words)
         if why := noise_blocks(decision, words):
             sections += [Heading("Why two of you decide differently"), *why]
-    return Content(
-        f"decision: {words.decision or words.label(decision.decision)}",
-        _figure(row, decision, words),
-        _peers(ends, peers, published, AXIS, unknown),
-        facts(row, decision, words),
-        sections,
-    )
+    return [
+        Note(*_figure(row, decision, words), "figure"),
+        *_peers(own, peers, published, axis_of(decision.claim), unknown),
+        KeyFigures(facts(row, decision, words)),
+        *sections,
+    ]
 
 
 Shown = TypeVar("Shown", PhysicianRow, DecisionRow)
@@ -151,7 +145,7 @@ def _exactly(row: Shown, exact: Ends) -> Shown:
 
 def _of_several(
     published: Published, joint: Joint, physician: str, exact: Mapping[str, Ends]
-) -> Content:
+) -> list[Block]:
     """Return what is said of a decider in several decisions together."""
     words = published.words
     unread = {each.decision for each in published.decisions if each.verdict == NOTHING}
@@ -161,42 +155,51 @@ def _of_several(
     if TOGETHER in exact and not unread:
         value, low, high = exact[TOGETHER]
         row = replace(row, differ=value, differ_low=low, differ_high=high)
+    together = _own((row.differ, row.differ_low, row.differ_high), "at most")
     peers = [each.differ for each in joint.physicians if each.physician != physician]
     number = row.n_differences
+    apart = "your figure if the decisions were independent of each other"
     known = [
-        ("the figure of all together", _hundred(joint.differ)),
-        ("your figure if the decisions were independent of each other", _hundred(row.differ_apart)),
-        ("decisions that differ, expected", "" if number is None else f"{number:.2f}"),
+        ("the figure of all together", _hundred(joint.differ, "at most")),
+        (apart, _hundred(row.differ_apart, "at most")),
+        (
+            f"decisions in which two of your {words.cases} differ, on average",
+            "" if number is None else f"at most {number:.2f}",
+        ),
     ]
     title = "Each of your decisions"
-    line = "Each decision by itself; upper limits, made without the other decisions."
+    line = "Each decision by itself, measured without the other decisions."
     mine = {each.decision: each for each in joint.by_physician if each.physician == physician}
-    own = []
+    claims = {each.decision: each.claim for each in published.decisions}
+    own, ranges = [], []
     for whole in joint.decisions:  # in the order in which they are taken
         each = mine.get(whole.decision)
         if each is not None and each.decision in {*exact} - unread:
             each = _exactly(each, exact[each.decision])
-        figure = None if each is None else _own((each.discordance, each.low, each.high))
-        band = each.band.of_hundred if each is not None and each.band is not None else ""
-        own.append(own_row(words.label(whole.decision), figure, whole.discordance, band))
-    return Content(
-        f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}",
-        _joint_figure(row, joint, words),
-        _peers((row.differ, row.differ_low, row.differ_high), peers, published, JOINT_AXIS),
-        [(name, value) for name, value in known if value],
-        [Heading(title), own_figure(own, "own-decisions", title, line)],
-    )
+        claim = claims.get(whole.decision, "at most")
+        figure = None if each is None else _own((each.discordance, each.low, each.high), claim)
+        band = each.band.of_hundred(claim) if each is not None and each.band is not None else ""
+        label = words.label(whole.decision)
+        own.append(own_row(label, figure, whole.discordance, claim, band))
+        ranges += [f"{label} {band} of 100"] if figure is None and band else []
+    line += f" You, as a range: {'; '.join(ranges)}." if ranges else ""
+    return [
+        Note(*_joint_figure(row, joint, words), "figure"),
+        *_peers(together, peers, published, JOINT_AXIS),
+        KeyFigures([(name, value) for name, value in known if value]),
+        Heading(title),
+        own_figure(own, "own-decisions", title, line, "at most"),
+    ]
 
 
 def _peers(
-    ends: Ends,
+    own: Own | None,
     others: Sequence[float | None],
     published: Published,
     axis: str,
     unknown: str = "",
 ) -> list[Block]:
     """Return the figure among those of the others, or why it is not shown."""
-    own = _own(ends)
     if own is None:
         return []
     if any(each.verdict in UNRANKED for each in published.decisions):
@@ -207,10 +210,10 @@ def _peers(
     return [among_peers(own, peers, published.words, axis)]
 
 
-def _own(ends: Ends) -> Own | None:
+def _own(ends: Ends, claim: str) -> Own | None:
     """Return a figure and the ends of its interval of a hundred; None where one is not known."""
     known = [100 * each for each in ends if each is not None]
-    return Own(*known) if len(known) == 3 else None
+    return Own(known[0], known[1], known[2], claim) if len(known) == 3 else None
 
 
 def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, str]:
@@ -218,25 +221,28 @@ def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, s
     claim = decision.claim
     if decision.verdict == NOTHING:
         return "no figure", "The data do not support one: there is a problem to fix first."
-    if (own := _own((row.discordance, row.low, row.high))) is not None:
-        value, low, high = map(round, own)
-        sure = (
-            f"the 95 % interval goes from {low} to {high}"
-            if claim == "about"
-            else f"an upper limit, with 95 % confidence at most {high}"
+    if (own := _own((row.discordance, row.low, row.high), claim)) is not None:
+        value, low, high = (round(each) for each in own[:3])
+        figure, sure = own.told, ""
+        if claim == "about":
+            figure, sure = f"about {value}", f"; the 95 % interval goes from {low} to {high}"
+        told = (
+            f"Of 100 {decision.compared}, all among your {words.cases}, {figure} get different "
+            f"decisions{sure}."
         )
-        why = f" You have no rank: {row.reason}." if row.reason else ""
-        return f"{claim} {value} of 100", (
-            f"Of 100 {decision.compared}, all among your {words.cases}, {claim} {value} get "
-            f"different decisions; {sure}.{why}"
+        unranked = (row.reason or "").removeprefix("cannot be ranked: ")
+        why = f"You have no rank: {unranked}." if unranked else ""
+        return f"{claim} {value} of 100", " ".join(
+            filter(None, (told, eligible(decision, words), why))
         )
     if row.identified_low is not None and row.identified_high is not None:
         ends = hundreds(row.identified_low, row.identified_high)
         return f"{ends} of 100", "Every value in this range fits the data equally well."
     if row.band is not None:
-        return f"{row.band.of_hundred} of 100", (
-            "Your figure is shown as a range, because an exact value could reveal small numbers of "
-            f"{words.cases}."
+        figure = "upper limit" if claim == "at most" else "figure"
+        return f"{row.band.of_hundred(claim)} of 100", (
+            f"Your {figure} is shown as a range, because an exact value could reveal small numbers "
+            f"of {words.cases}."
         )
     if row.shrunken is not None:
         return f"{claim} {100 * row.shrunken:.0f} of 100", (
@@ -251,15 +257,12 @@ def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
     pairs = f"Of 100 pairs of comparable {words.cases} of yours"
     differ = f"get different decisions in at least one of {len(joint.decisions)}"
     if row.differ is not None:
-        value = f"at most about {hundred(row.differ)}"
-        return f"{value} of 100", (
-            f"{pairs}, {value} {differ}; the 95 % interval goes from {hundred(row.differ_low)} to "
-            f"{hundred(row.differ_high)}."
-        )
+        told = at_most(row.differ, row.differ if row.differ_high is None else row.differ_high)
+        return f"at most {hundred(row.differ)} of 100", f"{pairs}, {told} {differ}."
     if (band := joint.band_of(row)) is not None:
-        return f"{band.of_hundred} of 100", (
-            f"{pairs}, so many {differ}. It is shown as a range, because an exact value could "
-            f"reveal small numbers of {words.cases}, or too little is known."
+        return f"{band.of_hundred('at most')} of 100", (
+            f"{pairs}, at most so many {differ}. The upper limit is shown as a range, because an "
+            f"exact value could reveal small numbers of {words.cases}, or too little is known."
         )
     return "no figure", f"There is no figure for all decisions together: {row.reason}."
 
@@ -267,6 +270,7 @@ def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
 def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str, str]]:
     """Return the numbers that stand beside the figure, each with what it is."""
     group, share = decision.group, decision.check.decision_share
+    claim = decision.claim
     rate = _percent(row.rate)
     ranked = row.rank is not None and decision.verdict not in UNRANKED
     review = decision.review
@@ -279,7 +283,10 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
             f"your {words.rate_of_yes}",
             f"{rate} (all: {_percent(share)})" if rate and share is not None else rate,
         ),
-        ("the figure of all together", _hundred(None if group is None else group.discordance)),
+        (
+            "the figure of all together",
+            _hundred(None if group is None else group.discordance, claim),
+        ),
         (
             f"{whose}, among pairs that reviewers found comparable",
             _hundred(None if reviewed is None else reviewed.discordance),
@@ -291,24 +298,24 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
         ("share of your figure in close calls", _percent(row.in_close_calls)),
         (
             f"what the average colleague would have on your {words.cases}",
-            _hundred(row.expected),
+            _hundred(row.expected, claim),
         ),
-        ("your figure, pulled towards the average", _hundred(row.shrunken)),
+        ("your figure, pulled towards the average", _hundred(row.shrunken, claim)),
         (f"{words.cases} seen twice that you decided differently", _hundred(row.contradiction)),
         (
-            "your rank (1 is the most consistent)",
+            "your rank (1 is the most consistent; chance is allowed for)",
             f"{row.rank:.0f}, from {row.rank_low} to {row.rank_high}" if ranked else "",
         ),
         (
             "reliability of your figure (1 is the best)",
-            "" if row.reliability is None else f"{row.reliability:.2f}",
+            "" if row.reliability is None else rounded_down(row.reliability),
         ),
     ]
     return [(name, value) for name, value in known if value]
 
 
-def _hundred(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.0f} of 100"
+def _hundred(value: float | None, claim: str = "about") -> str:
+    return "" if value is None else f"{most(claim)}{100 * value:.0f} of 100"
 
 
 def _percent(value: float | None) -> str:
@@ -319,6 +326,10 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
     """Return a decider in subgroups and over time, as far as these were asked for."""
     words = published.words
     blocks: list[Block] = []
+
+    def own_of(row: StratumRow) -> Own | None:
+        return _own((row.discordance, row.low, row.high), decision.claim)
+
     for part, dealt, heading in (
         (decision.by, "by", f"You by {words.label(str(published.request.by))}"),
         (decision.course, "period", "You over time"),
@@ -328,12 +339,12 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
         mine = [
             each
             for each in decision.strata
-            if (each.dealt_by, each.physician) == (dealt, physician) and _own(_ends(each))
+            if (each.dealt_by, each.physician) == (dealt, physician) and own_of(each)
         ]
         changes = [
             each
             for each in decision.changes
-            if (each.dealt_by, each.physician) == ("period", physician)
+            if (each.dealt_by, each.physician) == (dealt, physician)
         ]
         blocks.append(Heading(heading))
         if not mine:
@@ -345,35 +356,34 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
             continue
         line = ""
         if changes and dealt == "period":
-            own = changes[0]
-            line = words.fill(
-                CHANGED,
-                change=round(100 * own.change),
-                low=round(100 * own.low),
-                high=round(100 * own.high),
-                shrunken=round(100 * own.shrunken),
-                probability=round(100 * own.probability),
-                matters=round(100 * MATTERS),
-            )
+            numbers = {
+                name: round(100 * getattr(changes[0], name))
+                for name in ("change", "low", "high", "shrunken", "probability")
+            }
+            line = words.fill(CHANGED, **numbers, matters=round(100 * MATTERS))
         if len(mine) > MOST_ROWS:
             line = f"The last {MOST_ROWS} of {len(mine)}. {line}".strip()
         group = {row.stratum: row.discordance for row in part.strata}
         rows = [
-            own_row(each.stratum, _own(_ends(each)), group.get(each.stratum))
+            own_row(each.stratum, own_of(each), group.get(each.stratum), decision.claim)
             for each in mine[-MOST_ROWS:]
         ]
-        blocks.append(own_figure(rows, f"own-{dealt}", heading, line))
+        blocks.append(own_figure(rows, f"own-{dealt}", heading, line, decision.claim))
     return blocks
-
-
-def _ends(row: StratumRow) -> Ends:
-    return row.discordance, row.low, row.high
 
 
 def _own_rule(row: PhysicianRow, decision: Decision, words: Words) -> list[Block]:
     """Say in what way a decider's rule differs from that of the others."""
     if row.gain is None:
         return []
+    explained = row.explained
+    if explained is None and decision.group is not None and decision.group.explained is not None:
+        explained = decision.group.explained.value
+    if explained is not None and explained < SOME_RULE:
+        than = f"your {words.rate_of_yes} alone does"
+        better = "no" if explained <= 0 else "hardly"
+        told = f"What is recorded predicts your decisions {better} better than {than}."
+        return [Heading("How your rule differs"), Bullets([told])]
     mine = [each for each in decision.own_rules if each.physician == row.physician]
     if row.gain < WORTH and not mine:
         lines = ["The rule of all predicts your decisions as well as a rule of your own."]
