@@ -97,23 +97,23 @@ def _only(family: str) -> Callable[..., Any]:
     return lambda field: {name: each for name, each in families(field).items() if name == family}
 
 
-def _choose_one(*scores: Any) -> Any:
+def _choose_one(inner: dict[str, FloatArray], *rest: Any) -> Any:
     """Choose among the learners, never their mean."""
-    inner, outer, *rest = scores
-    found = [_CHOOSE({name: inner[name]}, {name: outer[name]}, *rest) for name in inner]
-    return max(found, key=lambda each: each.fit.log_likelihood)
+    found = [_CHOOSE({name: score}, *rest) for name, score in inner.items()]
+    return max(found, key=lambda each: each[1].log_likelihood)
 
 
 def _in_one_pass(rule: Any, rows: IntArray, decided: PanelDecisions, _: Any) -> LearnedRule:
     """Learn a rule together with the rates, without pilot models of halves."""
-    rates = Rates(*starting_rates(decided.take(rows)), np.zeros(decided.n_physicians))
+    learner, rates = rule.func.__self__, starting_rates(decided.take(rows))
     more = (
-        {"pilot_trees": rule.learner.trees}
-        if isinstance(rule.learner, BoostedTrees)
-        else {"pilot_iterations": rule.learner.iterations}
+        {"pilot_trees": learner.trees}
+        if isinstance(learner, BoostedTrees)
+        else {"pilot_iterations": learner.iterations}
     )
-    rule = replace(rule, learner=replace(rule.learner, **more))
-    found: LearnedRule = rule.learn(Task(rows, decided, rates, 0.0, True))
+    learn = getattr(replace(learner, **more), rule.func.__name__)
+    task = Task(rows, decided, Rates(*rates, np.zeros(decided.n_physicians)), 0.0, True)
+    found: LearnedRule = learn(*rule.args, task)
     return found
 
 

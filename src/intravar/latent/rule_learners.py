@@ -7,8 +7,9 @@ eligibility is summed out, given or together with the physicians' rates.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -79,16 +80,6 @@ def spline_basis(
     mean = basis.mean(axis=0)
     made = SplineTerms(standard, tuple(terms[at] for at in keep), mean, spread)
     return np.asarray((basis - mean) / spread), made
-
-
-def spline_scores(X: FloatArray, terms: SplineTerms, coefficients: FloatArray) -> FloatArray:
-    """Return the logit of any rows, column by column: no row's sum depends on its neighbours."""
-    z = terms.standard.scaled(X)
-    total = np.full(len(X), coefficients[0])
-    columns = zip(terms.columns, coefficients[1:], terms.mean, terms.spread, strict=True)
-    for term, weight, mean, spread in columns:
-        total += weight * ((_column(X, z, *term) - mean) / spread)
-    return total
 
 
 @dataclass(frozen=True)
@@ -223,12 +214,8 @@ class LearnedRule:
     kept: KeptRule | None = None
 
 
-class PreparedRule(Protocol):
-    """A learner that has seen the covariates."""
-
-    def learn(self, task: Task) -> LearnedRule:
-        """Fit on the task's rows; return logit g for all patients, and the rates."""
-        ...
+#: A learner that has seen the covariates: fits on a task's rows.
+PreparedRule = Callable[[Task], LearnedRule]
 
 
 class RuleLearner(Protocol):
@@ -264,46 +251,41 @@ class BoostedTrees:
     def prepare(self, X: FloatArray) -> PreparedRule:
         """Bin the covariates."""
         edges = bin_edges(X, MOST_BINS)
-        return _PreparedTrees(self, binned(X, edges, MISSING_BIN), edges)
+        return partial(self._learn, binned(X, edges, MISSING_BIN), edges)
 
-
-@dataclass(frozen=True)
-class _KeptTrees:
-    edges: list[FloatArray]
-    trees: Trees
-
-    def logit(self, X: FloatArray, seen: dict[int, Any]) -> FloatArray:
-        at = id(self.edges)
-        if at not in seen:
-            seen[at] = binned(X, self.edges, MISSING_BIN)
-        return self.trees.scores(seen[at])
-
-
-@dataclass
-class _PreparedTrees:
-    learner: BoostedTrees
-    bins: Bins
-    edges: list[FloatArray]
-
-    def learn(self, task: Task) -> LearnedRule:
-        learner = self.learner
-        trees = learner.pilot_trees if task.learn_rates else learner.trees
+    def _learn(self, bins: Bins, edges: list[FloatArray], task: Task) -> LearnedRule:
+        trees = self.pilot_trees if task.learn_rates else self.trees
         growth = Growth(
             start=float(task.start),
             trees=trees,
-            depth=learner.depth,
-            rate=float(learner.learning_rate),
-            ridge=float(learner.ridge),
-            least=float(learner.least_information),
+            depth=self.depth,
+            rate=float(self.learning_rate),
+            ridge=float(self.ridge),
+            least=float(self.least_information),
             missing=MISSING_BIN,
             hold=HOLD if task.learn_rates else trees,
             strength=STRENGTH,
         )
         rows, decided = task.rows, task.decided
         grown, rates = grow_trees(
-            self.bins[rows], decided.y[rows], decided.physician[rows], task.rates, growth
+            bins[rows], decided.y[rows], decided.physician[rows], task.rates, growth
         )
-        return LearnedRule(grown.scores(self.bins), rates, _KeptTrees(self.edges, grown))
+        return LearnedRule(grown.scores(bins), rates, KeptTrees(edges, grown))
+
+
+@dataclass(frozen=True)
+class KeptTrees:
+    """Trees, and where covariates are cut for them."""
+
+    edges: list[FloatArray]
+    trees: Trees
+
+    def logit(self, X: FloatArray, seen: dict[int, Any]) -> FloatArray:
+        """See :class:`KeptRule`."""
+        at = id(self.edges)
+        if at not in seen:
+            seen[at] = binned(X, self.edges, MISSING_BIN)
+        return self.trees.scores(seen[at])
 
 
 @dataclass
@@ -333,56 +315,49 @@ class SplineLogit:
     def prepare(self, X: FloatArray) -> PreparedRule:
         """Build the basis; of very many covariates, not before it is known which ones tell."""
         if X.shape[1] > MOST_SEEN:
-            return _PreparedOfMany(self, X, coarse_bins(X))
-        return _PreparedSplines(self, *spline_basis(X, self.knots, self.max_products))
+            return partial(self._learn_of_many, X, coarse_bins(X))
+        return partial(self._learn, *spline_basis(X, self.knots, self.max_products), None)
+
+    def _learn_of_many(self, X: FloatArray, bins: Bins, task: Task) -> LearnedRule:
+        """Learn from the covariates that tell most of the decisions on the rows of a task."""
+        decided = task.decided
+        seen = telling(bins, decided.y, task.rows, MOST_SPLINED, decided.physician)
+        return self._learn(*spline_basis(X[:, seen], self.knots, self.max_products), seen, task)
+
+    def _learn(
+        self, basis: FloatArray, terms: SplineTerms, columns: IntArray | None, task: Task
+    ) -> LearnedRule:
+        objective = SplineObjective(
+            basis=basis[task.rows],
+            decided=task.decided.take(task.rows),
+            rates=task.rates,
+            penalty=self.penalty,
+            learn_rates=task.learn_rates,
+            strength=STRENGTH,
+        )
+        steps = self.pilot_iterations if task.learn_rates else self.iterations
+        coefficients, rates = fit_splines(objective, task.start, steps)
+        logit = np.asarray(coefficients[0] + basis @ coefficients[1:])
+        return LearnedRule(logit, rates, KeptSplines(terms, columns, coefficients))
 
 
 @dataclass(frozen=True)
-class _KeptSplines:
+class KeptSplines:
+    """The terms of a basis, the columns it is made of, None for all, and coefficients."""
+
     terms: SplineTerms
     columns: IntArray | None
     coefficients: FloatArray
 
     def logit(self, X: FloatArray, seen: dict[int, Any]) -> FloatArray:
+        """Sum column by column: no row's sum depends on its neighbours."""
         if self.columns is not None:
             X = X[:, self.columns]
-        return spline_scores(X, self.terms, self.coefficients)
-
-
-@dataclass
-class _PreparedSplines:
-    learner: SplineLogit
-    basis: FloatArray
-    terms: SplineTerms
-    columns: IntArray | None = None
-
-    def learn(self, task: Task) -> LearnedRule:
-        learner = self.learner
-        objective = SplineObjective(
-            basis=self.basis[task.rows],
-            decided=task.decided.take(task.rows),
-            rates=task.rates,
-            penalty=learner.penalty,
-            learn_rates=task.learn_rates,
-            strength=STRENGTH,
-        )
-        steps = learner.pilot_iterations if task.learn_rates else learner.iterations
-        coefficients, rates = fit_splines(objective, task.start, steps)
-        logit = np.asarray(coefficients[0] + self.basis @ coefficients[1:])
-        kept = _KeptSplines(self.terms, self.columns, coefficients)
-        return LearnedRule(logit, rates, kept)
-
-
-@dataclass
-class _PreparedOfMany:
-    """Splines of the covariates that tell most of the decisions on the rows of a task."""
-
-    learner: SplineLogit
-    X: FloatArray
-    bins: Bins
-
-    def learn(self, task: Task) -> LearnedRule:
-        learner, decided = self.learner, task.decided
-        seen = telling(self.bins, decided.y, task.rows, MOST_SPLINED, decided.physician)
-        basis, terms = spline_basis(self.X[:, seen], learner.knots, learner.max_products)
-        return _PreparedSplines(learner, basis, terms, seen).learn(task)
+        z = self.terms.standard.scaled(X)
+        total = np.full(len(X), self.coefficients[0])
+        _, columns, means, spreads = self.terms
+        for term, weight, mean, spread in zip(
+            columns, self.coefficients[1:], means, spreads, strict=True
+        ):
+            total += weight * ((_column(X, z, *term) - mean) / spread)
+        return total
