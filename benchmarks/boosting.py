@@ -67,7 +67,7 @@ def _rates(n_physicians: int) -> Rates:
 
 
 def _ours(x: FloatArray, task: Task) -> FloatArray:
-    return BoostedTrees().prepare(x).learn(task).logit
+    return BoostedTrees().prepare(x)(task).logit
 
 
 def _theirs(x: FloatArray, task: Task) -> FloatArray:

@@ -1,19 +1,33 @@
 """The Latent Rule where physicians follow rules of their own, and where there are few of them.
 
+    python -m benchmarks personal [parts [PART ...] [CONDITION ...]]
+
 Spearman correlation with D* of the oracle and of the Latent Rule, mean error of the score, and the
 share of 95 % intervals that hold D*; means over draws. Seeds are apart from those that settings
-were chosen on.
+were chosen on. With `parts` the rule is fitted to the same cohorts with each of its parts switched
+off: differences of distance, rank correlation and coverage, and their Monte-Carlo errors.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 import intravar
+from intravar.arrays import FloatArray, IntArray
+from intravar.latent import crossfit, shared_rule
+from intravar.latent.calibration import starting_rates
+from intravar.latent.personal import limits, own_rules, weights
+from intravar.latent.rule_learners import BoostedTrees, LearnedRule, SplineLogit, Task
+from intravar.learning.boosted_trees import Rates
+from intravar.panels import PanelDecisions
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition
 from intravar.study.simulation.physicians import Continuum
@@ -33,20 +47,29 @@ FEW = ((1, 1_000, 40), (2, 500, 20), (5, 200, 10))
 FEW_SEED = 93_000
 
 
-def run() -> None:
+def run(*wanted: str) -> None:
+    if wanted and wanted[0] == "parts":
+        chosen = [name for name in wanted[1:] if name in PARTS] or list(PARTS)
+        conditions = [name for name in wanted[1:] if name not in PARTS] or list(PART_CONDITIONS)
+        _parts(chosen, conditions)
+        return
     print(f"{'condition':34}{'oracle':>8}{'rule':>8}{'error':>9}{'hold':>7}{'width':>7}  found")
     for name in [f"stress-{rule}{size}" for size in ("", "-small") for rule in RULES]:
         seeds = range(FIRST_SEED, FIRST_SEED + DRAWS)
         _row(name, [intravar.simulate(name, random_state=seed) for seed in seeds])
     for n_physicians, panel, draws in FEW:
-        scenario = replace(
-            find_condition("score2").scenario,
-            physicians=Continuum(),
-            n_patients=n_physicians * panel,
-            n_physicians=n_physicians,
-        )
-        cohorts = [scenario.simulate(seed) for seed in range(FEW_SEED, FEW_SEED + draws)]
+        cohorts = [_few(n_physicians, panel, FEW_SEED + draw) for draw in range(draws)]
         _row(f"score2, {n_physicians} x {panel:,}", cohorts)
+
+
+def _few(n_physicians: int, panel: int, seed: int) -> Cohort:
+    scenario = replace(
+        find_condition("score2").scenario,
+        physicians=Continuum(),
+        n_patients=n_physicians * panel,
+        n_physicians=n_physicians,
+    )
+    return scenario.simulate(seed)
 
 
 def _row(name: str, cohorts: list[Cohort]) -> None:
@@ -67,3 +90,94 @@ def _row(name: str, cohorts: list[Cohort]) -> None:
     said = ", ".join(f"{rule} {count}" for rule, count in found.items())
     cells = f"{mean[0]:>8.3f}{mean[1]:>8.3f}{mean[2]:>+9.3f}{100 * mean[3]:>6.0f}%{mean[4]:>7.2f}"
     print(f"{name:34}{cells}  {said}", flush=True)
+
+
+def _only(family: str) -> Callable[..., Any]:
+    families = own_rules._families
+    return lambda field: {name: each for name, each in families(field).items() if name == family}
+
+
+def _choose_one(inner: dict[str, FloatArray], *rest: Any) -> Any:
+    """Choose among the learners, never their mean."""
+    found = [_CHOOSE({name: score}, *rest) for name, score in inner.items()]
+    return max(found, key=lambda each: each[1].log_likelihood)
+
+
+def _in_one_pass(rule: Any, rows: IntArray, decided: PanelDecisions, _: Any) -> LearnedRule:
+    """Learn a rule together with the rates, without pilot models of halves."""
+    learner, rates = rule.func.__self__, starting_rates(decided.take(rows))
+    more = (
+        {"pilot_trees": learner.trees}
+        if isinstance(learner, BoostedTrees)
+        else {"pilot_iterations": learner.iterations}
+    )
+    learn = getattr(replace(learner, **more), rule.func.__name__)
+    task = Task(rows, decided, Rates(*rates, np.zeros(decided.n_physicians)), 0.0, True)
+    found: LearnedRule = learn(*rule.args, task)
+    return found
+
+
+_CHOOSE = crossfit._choose
+#: Options without a part, and what is put in its place: module, name, value.
+PARTS: dict[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
+    "splines": ({"learners": [BoostedTrees()]}, ()),
+    "trees": ({"learners": [SplineLogit()]}, ()),
+    "blend": ({}, (crossfit, "_choose", _choose_one)),
+    "second-start": ({"starts": (0.0,)}, ()),
+    "pilot": ({}, (crossfit, "train", _in_one_pass)),
+    "learned-laws": ({}, (limits, "ROUNDS", 0)),
+    "thresholds": ({"personal_thresholds": "never"}, ()),
+    "weights": ({}, (own_rules, "_families", _only("personal limits"))),
+    "limits": ({}, (own_rules, "_families", _only("personal weights"))),
+    "camps": ({}, (weights, "MOST_CAMPS", 1)),
+    "weak-laws": ({}, (shared_rule, "no_stronger", lambda law, _: law)),
+    "doubt": ({}, (shared_rule, "SCORES_TOO", 0.0)),
+}
+PART_CONDITIONS = (
+    *("score2", "few-1", "few-2", "few-5", "stress-rare", "stress-hidden-strong"),
+    *("stress-personal-thresholds", "stress-graded"),
+    *(f"stress-{rule}-small" for rule in RULES),
+)
+PART_DRAWS = 2
+
+
+def _parts(parts: list[str], conditions: list[str]) -> None:
+    print(f"{'condition':32}{'without':14}{'distance':>10}{'more':>17}{'Spearman':>19}{'hold':>19}")
+    sizes = {f"few-{n_physicians}": (n_physicians, panel) for n_physicians, panel, _ in FEW}
+    for name in conditions:
+        found: dict[str, list[tuple[FloatArray, FloatArray, float]]] = {}
+        for draw in range(6 if name in sizes else PART_DRAWS):
+            if name in sizes:
+                cohort = _few(*sizes[name], FEW_SEED + draw)
+            else:
+                cohort = intravar.simulate(name, random_state=FIRST_SEED + draw)
+            for part in ("nothing", *parts):
+                found.setdefault(part, []).append(_without(part, cohort))
+        for part, without in found.items():
+            _difference(name, part, without, found["nothing"])
+
+
+def _without(part: str, cohort: Cohort) -> tuple[FloatArray, FloatArray, float]:
+    """Return distances to D*, which intervals hold it, and the rank correlation."""
+    options, other = PARTS.get(part, ({}, ()))
+    d_star = intravar.oracle(cohort)["d_star"].to_numpy()
+    with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        if other:
+            stack.enter_context(patch.object(*other))
+        model = intravar.LatentRule(**options).fit(*cohort.observed())
+    held = (model.low_ <= d_star) & (d_star <= model.high_)
+    rank = spearman(model.score_, d_star) if len(d_star) > 2 else np.nan
+    return np.abs(model.score_ - d_star), held.astype(np.float64), rank
+
+
+def _difference(name: str, part: str, without: list[Any], full: list[Any]) -> None:
+    cells = ""
+    for at in (0, 2, 1):
+        own, all_parts = (np.hstack([each[at] for each in some]) for some in (without, full))
+        away = own - all_parts
+        error = away.std(ddof=1) / np.sqrt(len(away))
+        digits = 4 if at == 0 else 3
+        cells += f"{own.mean():>10.{digits}f}{away.mean():>+9.{digits}f} ({error:.{digits}f})"
+    print(f"{name:32}{part:14}{cells}", flush=True)

@@ -17,9 +17,9 @@ from intravar.latent.calibration import (
     map_slopes,
     occupied,
 )
-from intravar.latent.rates import fit_beta_binomial, shortest_interval
+from intravar.latent.rates import shortest_interval
 from intravar.latent.rule_learners import SplineLogit, Task
-from intravar.latent.shared_rule import learn_shared
+from intravar.latent.shared_rule import everybody_eligible, learn_shared
 from intravar.learning.boosted_trees import Rates, _best_split, _histograms, bin_edges, binned
 from intravar.panels import PanelDecisions
 from latent.made import panels_of
@@ -67,7 +67,7 @@ def test_the_spline_logit_finds_a_maximum():
     rule = SplineLogit(penalty=1e-3, iterations=500).prepare(x)
     rates = Rates(np.full(4, 0.9), np.full(4, 0.1), np.zeros(4))
     task = Task(np.arange(2_000), PanelDecisions(y, who, 4), rates, 0.0, False)
-    score = rule.learn(task).logit
+    score = rule(task).logit
 
     def value(logit):
         q = 0.1 + 0.8 * expit(logit)
@@ -150,8 +150,9 @@ def test_shortest_interval_keeps_a_boundary():
 
 def test_beta_binomial_prior_is_found():
     random = np.random.default_rng(5)
-    p = random.beta(6, 2, 400)
-    a, b = fit_beta_binomial(random.binomial(100, p).astype(float), np.full(400, 100.0))
+    who = np.repeat(np.arange(400), 100)
+    y = (random.random(40_000) < random.beta(6, 2, 400)[who]).astype(np.int64)
+    a, b = everybody_eligible(panels_of(np.zeros((40_000, 1)), y, who)).laws[0]
     assert a / (a + b) == pytest.approx(0.75, abs=0.02)
     assert a + b == pytest.approx(8, rel=0.3)
 

@@ -32,7 +32,7 @@ def learned(learner, random, n=300):
     y = (random.random(n) < np.where(np.nan_to_num(x[:, 0]) > 0, 0.9, 0.1)).astype(np.int64)
     decided = PanelDecisions(y, np.arange(n) % 3, 3)
     rates = Rates(np.full(3, 0.9), np.full(3, 0.1), np.zeros(3))
-    found = learner.prepare(x).learn(Task(np.arange(0, n, 2), decided, rates, 0.0, False))
+    found = learner.prepare(x)(Task(np.arange(0, n, 2), decided, rates, 0.0, False))
     return x, found
 
 
@@ -73,7 +73,6 @@ def common(n_shifts, score):
         shifts=0.8 * points,
         log_prior=-0.5 * points**2,
         means=np.array([0.8, 0.1]),
-        strength=2.0,
         laws=np.array([6.0, 2.0, 1.5, 9.0]),
         weak=np.array([3.0, 1.0, 0.75, 4.5]),
         map_covariance=np.array([[0.02, 0.0], [0.0, 0.01]]),
@@ -94,15 +93,16 @@ def test_rates_of_a_panel(seed, n, n_shifts, rate):
     y = (random.random(n) < rate).astype(np.int64)
     given_ = common(n_shifts, score)
     first = np.array([0, n])
-    means, mass, weak, edge, doubt = read_panels(place, y, first, given_)
-    p = (edge[0, 1:] + edge[0, :-1]) / 2
-    assert mass.sum() == pytest.approx(1)
-    assert 0 <= doubt[0] < 1
-    for laws, own in ((given_.laws, mass), (given_.weak, weak)):
+    means, posterior, weak = read_panels(place, y, first, given_)
+    p = (posterior.edge[0, 1:] + posterior.edge[0, :-1]) / 2
+    assert posterior.mass.sum() == pytest.approx(1)
+    assert weak.doubt is not None
+    assert 0 <= weak.doubt[0] < 1
+    for laws, own in ((given_.laws, posterior.mass), (given_.weak, weak.mass)):
         high, low, discordance, shift = literal.rates_over_shifts(y, score[place], given_, laws)
         assert own[0] @ p == pytest.approx(high, abs=0.012)
         assert own[0] @ (2 * p * (1 - p)) == pytest.approx(discordance, abs=0.012)
-        if own is mass:
+        if own is posterior.mass:
             assert means[0] == pytest.approx([high, low, shift], abs=0.015)
 
 
@@ -240,9 +240,10 @@ def test_ranges_are_those_over_the_scales_of_the_fitted():
 def test_a_panel_without_patients_has_the_law():
     given_ = common(1, np.array([-1.0, 1.0]))
     nobody = np.zeros(0, dtype=np.int64)
-    means, _, _, _, doubt = read_panels(nobody, nobody, np.array([0, 0]), given_)
+    means, _, weak = read_panels(nobody, nobody, np.array([0, 0]), given_)
     assert means[0, 0] == pytest.approx(0.75, abs=0.02)
-    assert doubt[0] == 0
+    assert weak.doubt is not None
+    assert weak.doubt[0] == 0
 
 
 def test_decisions_that_do_not_count_are_predicted():

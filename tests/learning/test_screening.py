@@ -124,7 +124,7 @@ def test_rules_of_very_many_covariates_are_kept_as_they_were_learned(learner):
     X, y, _ = decided_by_two(3)
     decided = PanelDecisions(y, np.arange(1500) % 3, 3)
     rates = Rates(np.full(3, 0.95), np.full(3, 0.05), np.zeros(3))
-    found = learner.prepare(X).learn(Task(np.arange(0, 1500, 2), decided, rates, 0.0, False))
+    found = learner.prepare(X)(Task(np.arange(0, 1500, 2), decided, rates, 0.0, False))
     kept = found.kept
     np.testing.assert_allclose(kept.logit(X, {}), found.logit, rtol=1e-9, atol=1e-9)
     out = np.arange(1, 1500, 2)

@@ -6,35 +6,26 @@ from it are biased; if it is, they are consistent.  So g is recalibrated as sigm
 slope * score + shift_j), jointly with the rates, by maximising the likelihood of the decisions with
 the eligibility summed out.
 
-Sums over physicians and score bins are compiled and visit only bins in which a physician has
-patients: with many physicians of few patients nearly all bins are empty.
+Sums over physicians and score bins visit only bins in which a physician has patients: with many
+physicians of few patients nearly all bins are empty.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.special import betaln, expit, logit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.panels import PanelDecisions
 
-#: Up to so many decisions of a bin, probabilities are multiplied before a logarithm is taken.
-MULTIPLIED = 8
-#: Products are turned into logarithms below this.
-FLUSH = 1e-12
-
 
 class Cells(NamedTuple):
-    """Bins with patients, physician after physician; a tuple, because compiled code takes it.
+    """Bins with patients, physician after physician; `yes` and `no` count decisions in them."""
 
-    The bins of physician j lie from `first[j]` on; `yes` and `no` count decisions in them.
-    """
-
-    first: IntArray
+    physician: IntArray
     bin: IntArray
     yes: IntArray
     no: IntArray
@@ -49,53 +40,35 @@ def occupied(yes: FloatArray, no: FloatArray) -> Cells:
     array([1, 0])
     """
     physician, bins = np.nonzero(yes + no)
-    sizes = np.bincount(physician, minlength=len(yes))
     return Cells(
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        bins.astype(np.int64),
+        physician,
+        bins,
         yes[physician, bins].astype(np.int64),
         no[physician, bins].astype(np.int64),
     )
 
 
-@njit(cache=True, nogil=True)
-def log_likelihoods(cells, g, high, low):  # type: ignore[no-untyped-def]
+def log_likelihoods(cells: Cells, g: FloatArray, high: FloatArray, low: FloatArray) -> FloatArray:
     """Return the log-likelihood of every physician's decisions under every shift.
 
     `g` is the probability of being eligible, shift x bin; `high` and `low` are rates, physician x
     shift, and neither may lie at 0 or 1 but for 1e-6.
     """
-    out = np.empty(high.shape)
-    for j in range(high.shape[0]):
-        for u in range(high.shape[1]):
-            contrast = high[j, u] - low[j, u]
-            total, product = 0.0, 1.0
-            for c in range(cells.first[j], cells.first[j + 1]):
-                q = low[j, u] + contrast * g[u, cells.bin[c]]
-                yes, no = cells.yes[c], cells.no[c]
-                if yes + no > MULTIPLIED:
-                    total += yes * np.log(q) + no * np.log1p(-q)
-                    continue
-                for _ in range(yes):
-                    product *= q
-                for _ in range(no):
-                    product *= 1.0 - q
-                if product < FLUSH:
-                    total += np.log(product)
-                    product = 1.0
-            out[j, u] = total + np.log(product)
-    return out
+    _, _, q = _in_cells(cells, g, high, low)
+    value = cells.yes * np.log(q) + cells.no * np.log1p(-q)
+    return np.array([np.bincount(cells.physician, row, len(high)) for row in value]).T
 
 
 def expected_eligible(
     cells: Cells, g: FloatArray, high: FloatArray, low: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the expected decisions for, and patients, among the eligible, physician x shift."""
-    who = np.repeat(np.arange(len(high)), np.diff(cells.first))
-    here, p, q = _in_cells(cells, who, g, high, low)
+    here, p, q = _in_cells(cells, g, high, low)
     given = cells.yes * here * p / q
     both = given, given + cells.no * here * (1.0 - p) / (1.0 - q)
-    k, n = (np.array([np.bincount(who, row, len(high)) for row in part]).T for part in both)
+    k, n = (
+        np.array([np.bincount(cells.physician, row, len(high)) for row in part]).T for part in both
+    )
     return k, n
 
 
@@ -103,10 +76,9 @@ def map_slopes(
     cells: Cells, g: FloatArray, high: FloatArray, low: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return slope and information of the log-likelihood in g, shift x bin, shifts weighed."""
-    who = np.repeat(np.arange(len(high)), np.diff(cells.first))
-    _, _, q = _in_cells(cells, who, g, high, low)
-    contrast = (high - low)[who].T
-    w = weight[who].T * contrast
+    _, _, q = _in_cells(cells, g, high, low)
+    contrast = (high - low)[cells.physician].T
+    w = weight[cells.physician].T * contrast
     both = (
         w * (cells.yes / q - cells.no / (1.0 - q)),
         w * contrast * (cells.yes + cells.no) / (q * (1.0 - q)),
@@ -118,9 +90,10 @@ def map_slopes(
 
 
 def _in_cells(
-    cells: Cells, who: IntArray, g: FloatArray, high: FloatArray, low: FloatArray
+    cells: Cells, g: FloatArray, high: FloatArray, low: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return g, p_high and the probability of a decision for in every cell, shift x cell."""
+    who = cells.physician
     here, p, other = g[:, cells.bin], high[who].T, low[who].T
     return here, p, other + (p - other) * here
 
@@ -135,6 +108,8 @@ EDGE = 1e-5
 MAX_ITER, TOLERANCE = 200, 1e-7
 #: Strength of the Beta priors of the rates, in patients.
 STRENGTH = 2.0
+#: Logits that rates begin above and below a physician's share.
+START_GAP = 1.5
 STEP_PARTS = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.0)
 LAST_POOLING = 30
 SHIFT_POINTS = np.linspace(-2.5, 2.5, 11)
@@ -151,8 +126,8 @@ class Counts:
     yes: FloatArray
     no: FloatArray
     bin: IntArray
-    edges: FloatArray = field(default_factory=lambda: np.empty(0))
-    cells: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    edges: FloatArray
+    cells: IntArray
 
     def bin_of_cell(self) -> IntArray:
         """Return the bin of every cell between edges; of an empty one, that of the cell below."""
@@ -175,9 +150,9 @@ class Calibration:
     p_low: FloatArray
     weight: FloatArray
     log_likelihood: float
-    path: list[float] = field(default_factory=list)
-    converged: bool = False
-    means: tuple[float, float] = (0.5, 0.5)
+    path: list[float]
+    converged: bool
+    means: tuple[float, float]
 
     @property
     def shifts(self) -> FloatArray:
@@ -223,12 +198,12 @@ def count(score: FloatArray, decided: PanelDecisions, bins: int = 60) -> Counts:
     return Counts(centre, yes, total - yes, place, edges, cells)
 
 
-def starting_rates(decided: PanelDecisions, gap: float = 1.5) -> tuple[FloatArray, FloatArray]:
-    """Return rates `gap` logits above and below each physician's smoothed share."""
+def starting_rates(decided: PanelDecisions) -> tuple[FloatArray, FloatArray]:
+    """Return rates some logits above and below each physician's smoothed share."""
     total, given = decided.per_physician()
     share = (given + 4 * decided.y.mean()) / (total + 4)
     middle = logit(np.clip(share, 0.02, 0.98))
-    return expit(middle + gap), expit(middle - gap)
+    return expit(middle + START_GAP), expit(middle - START_GAP)
 
 
 class _Model:

@@ -8,7 +8,7 @@ left out one more fold.  One model per pair of folds serves both its folds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -51,13 +51,19 @@ class FoldPlan:
 
 @dataclass(frozen=True)
 class FoldRule:
-    """What the patients of one fold are given: a calibrated, weighted sum of learned rules.
+    """What the patients of one fold are given: a calibrated, weighted sum of learners' scores.
 
-    A rule is None if its learner keeps none.
+    `rules` are those learned without the fold, None where a learner keeps none.
     """
 
     intercept: float
-    parts: tuple[tuple[KeptRule | None, float], ...]
+    slopes: dict[str, float]
+    rules: dict[str, KeptRule | None]
+
+    def logit(self, scores: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the logit of g, given the scores by the learners."""
+        parts = [slope * scores[name] for name, slope in self.slopes.items()]
+        return np.asarray(self.intercept + np.sum(parts, axis=0))
 
 
 @dataclass(frozen=True)
@@ -75,14 +81,16 @@ class KeptSharedRule:
         total = np.zeros(len(X))
         seen: dict[int, Any] = {}
         for fold in self.folds:
-            total += fold.intercept
-            for rule, slope in fold.parts:
+            scores = {}
+            for name in fold.slopes:
+                rule = fold.rules[name]
                 if rule is None:
                     raise InputError(
                         "a learner of LatentRule keeps no rule for other physicians; give "
                         "LearnedRule its `kept`, or leave `learners` as they are"
                     )
-                total += slope * rule.logit(X, seen)
+                scores[name] = rule.logit(X, seen)
+            total += fold.logit(scores)
         return np.asarray(total / len(self.folds))
 
 
@@ -101,21 +109,6 @@ class CrossFit:
     held_out: dict[str, float]
     nested: FloatArray
     rule: KeptSharedRule
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    """The learner chosen for a fold, its calibrated scores there and elsewhere, and the map.
-
-    `parts` holds the slope of every learner that takes part in the logit, `intercept` the rest.
-    """
-
-    name: str
-    logit: FloatArray
-    inner: FloatArray
-    fit: Calibration
-    intercept: float
-    parts: dict[str, float]
 
 
 def plan_folds(
@@ -145,7 +138,7 @@ def train(
             other = rows[plan.half[rows] != side]
             high, low = starting_rates(decided.take(own))
             rates = Rates(high, low, np.zeros(decided.n_physicians))
-            crossed[other] = rule.learn(Task(own, decided, rates, start, True)).logit[other]
+            crossed[other] = rule(Task(own, decided, rates, start, True)).logit[other]
         found = calibrate(count(crossed[rows], decided.take(rows)))
         if best is None or found.log_likelihood > best.log_likelihood:
             best, best_score = found, crossed[rows]
@@ -155,7 +148,7 @@ def train(
     )
     share = float(expit(best.logit(best_score)).mean())
     centre = float(np.clip(logit(share), -MOST_EXTREME_START, MOST_EXTREME_START))
-    return rule.learn(Task(rows, decided, rates, centre, False))
+    return rule(Task(rows, decided, rates, centre, False))
 
 
 def cross_fit(rules: dict[str, PreparedRule], decided: PanelDecisions, plan: FoldPlan) -> CrossFit:
@@ -176,15 +169,14 @@ def cross_fit(rules: dict[str, PreparedRule], decided: PanelDecisions, plan: Fol
                     at = fold == other
                     inner[name][at] = scores[frozenset([k, other])][name][at]
         outer = {name: score[own] for name, score in scores[frozenset([k])].items()}
-        best = _choose(inner, outer, rest, decided)
-        calibrated[own] = best.logit
-        chosen.append(best.name)
-        parts = tuple((kept[k][name], slope) for name, slope in best.parts.items())
-        folds.append(FoldRule(best.intercept, parts))
+        name, fit, rule = _choose(inner, kept[k], rest, decided)
+        calibrated[own] = rule.logit(outer)
+        chosen.append(name)
+        folds.append(rule)
         if k == 0:
-            nested[own], nested[rest] = best.logit, best.inner[rest]
-        fit, here = best.fit, decided.take(own)
-        shifted = best.logit + fit.shift[here.physician]
+            nested[own], nested[rest] = calibrated[own], rule.logit(inner)[rest]
+        here = decided.take(own)
+        shifted = calibrated[own] + fit.shift[here.physician]
         two_class += decision_log_likelihood(shifted, here, fit.mean_high, fit.mean_low)
         one_class += one_class_log_likelihood(decided.take(rest), here)
     held_out = {"two classes": two_class, "one class": one_class}
@@ -219,34 +211,28 @@ def _all_scores(
 
 def _choose(
     inner: dict[str, FloatArray],
-    outer: dict[str, FloatArray],
+    kept: dict[str, KeptRule | None],
     rest: IntArray,
     decided: PanelDecisions,
-) -> _Chosen:
-    """Choose and calibrate on the inner scores of `rest`; apply to the outer scores."""
+) -> tuple[str, Calibration, FoldRule]:
+    """Choose among the learners and their mean, calibrated on the inner scores of `rest`."""
 
     def fit(score: FloatArray) -> Calibration:
         return calibrate(count(score[rest], decided.take(rest)))
 
+    def rule(intercept: float, slopes: dict[str, float]) -> FoldRule:
+        return FoldRule(intercept, slopes, {name: kept[name] for name in slopes})
+
     fits = {name: fit(score) for name, score in inner.items()}
-    values = {name: found.logit(outer[name]) for name, found in fits.items()}
-    inside = {name: found.logit(inner[name]) for name, found in fits.items()}
+    rules = {name: rule(found.intercept, {name: found.slope}) for name, found in fits.items()}
     if len(inner) > 1:
-        mixed = np.mean([inside[name] for name in inner], axis=0)
-        fits[BLEND] = fit(mixed)
-        inside[BLEND] = fits[BLEND].logit(mixed)
-        values[BLEND] = fits[BLEND].logit(np.mean([values[name] for name in inner], axis=0))
+        intercept = float(np.mean([found.intercept for found in fits.values()]))
+        slopes = {name: found.slope / len(inner) for name, found in fits.items()}
+        found = fits[BLEND] = fit(rule(intercept, slopes).logit(inner))
+        slopes = {name: found.slope * slope for name, slope in slopes.items()}
+        rules[BLEND] = rule(found.intercept + found.slope * intercept, slopes)
     best = max(fits, key=lambda name: fits[name].log_likelihood)
-    found = fits[best]
-    parts = {best: (1.0, 0.0, found.slope)}
-    if best == BLEND:
-        parts = {
-            name: (found.slope / len(inner), fits[name].intercept, fits[name].slope)
-            for name in inner
-        }
-    intercept = found.intercept + sum(share * own for share, own, _ in parts.values())
-    slopes = {name: share * slope for name, (share, _, slope) in parts.items()}
-    return _Chosen(best, values[best], inside[best], found, intercept, slopes)
+    return best, fits[best], rules[best]
 
 
 def one_class_log_likelihood(rest: PanelDecisions, own: PanelDecisions) -> float:

@@ -14,12 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.calibration import (
-    Calibration,
-    calibrate,
-    count,
-    decision_log_likelihood,
-)
+from intravar.latent.calibration import calibrate, count, decision_log_likelihood
 from intravar.panels import PanelDecisions
 from intravar.seeds import stream
 
@@ -50,7 +45,9 @@ def rates_over_limits(score: FloatArray, decided: PanelDecisions, seed: int) -> 
     True
     """
     random = stream(seed, "rates or limits")
-    rows = _sampled(decided, random)
+    # The patients of some physicians, where there are many.
+    chosen = random.permutation(decided.n_physicians)[:MOST_PHYSICIANS]
+    rows = np.flatnonzero(np.isin(decided.physician, chosen)).astype(np.int64)
     score, decided = score[rows], decided.take(rows)
     gains = []
     for _ in range(N_SPLITS):
@@ -60,12 +57,6 @@ def rates_over_limits(score: FloatArray, decided: PanelDecisions, seed: int) -> 
         parts = (np.flatnonzero(odd), np.flatnonzero(~odd))
         gains.append(_gain(score, decided, parts))
     return float(np.mean(gains))
-
-
-def _sampled(decided: PanelDecisions, random: np.random.Generator) -> IntArray:
-    """Return the patients of some physicians, where there are many."""
-    chosen = random.permutation(decided.n_physicians)[:MOST_PHYSICIANS]
-    return np.flatnonzero(np.isin(decided.physician, chosen)).astype(np.int64)
 
 
 def _gain(score: FloatArray, decided: PanelDecisions, parts: tuple[IntArray, IntArray]) -> float:
@@ -93,15 +84,11 @@ def _held_out(
         weak = min(strength, STRENGTHS[-1])
         fit = calibrate(counts, tight=True, strength=weak)
         if personal:
-            start = _levelled(fit) if strength == ALL_THE_SAME else fit
-            fit = calibrate(counts, start, personal=True, tight=True, strength=strength)
+            if strength == ALL_THE_SAME:
+                high, low = (np.full_like(rate, rate.mean()) for rate in (fit.p_high, fit.p_low))
+                fit = replace(fit, p_high=high, p_low=low)
+            fit = calibrate(counts, fit, personal=True, tight=True, strength=strength)
         here = decided.take(other)
         logit = fit.logit(score[other]) + fit.shift[here.physician]
         total += decision_log_likelihood(logit, here, fit.mean_high, fit.mean_low)
     return total
-
-
-def _levelled(fit: Calibration) -> Calibration:
-    """Return the same with one pair of rates for all."""
-    high, low = (np.full_like(rate, rate.mean()) for rate in (fit.p_high, fit.p_low))
-    return replace(fit, p_high=high, p_low=low)

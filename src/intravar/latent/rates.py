@@ -6,50 +6,57 @@ marginal maximum likelihood (empirical Bayes).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from scipy.special import digamma, expit, logit, polygamma
-from scipy.stats import beta, norm
+from scipy.stats import norm
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import Interval, share_interval
-from intravar.panels import PanelDecisions, Panels
+from intravar.panels import PanelDecisions
 
 #: The two parameters of a Beta law.
 Law = tuple[float, float]
 
 LAW_ROUNDS = 60
-#: Points at which quantiles of a panel's discordance are kept.
-POINTS = np.linspace(0, 1, 1001)
 STRENGTH_RANGE = (1.0, 2000.0)
 # Where all rates are alike the best prior is a point, and Newton would walk to infinity.
 LOG_RANGE = (np.log(1e-3), np.log(1e6))
 
 
 @dataclass
-class EligibleDiscordance:
-    """Posterior of a discordance among eligible patients: mass of p_high in cells, by physician.
+class Posterior:
+    """Posterior of a discordance, by physician: mass in cells of p_high, or of the discordance.
 
-    `doubt` is a standard deviation of p_high beyond that mass, which intervals carry.
+    The latter where the discordance is that of the `whole` panel. `doubt` is a standard deviation
+    beyond that mass, which intervals carry.
     """
 
     mass: FloatArray
     edge: FloatArray
+    whole: bool = False
     doubt: FloatArray | None = None
+
+    def _mean_of(self, value: FloatArray) -> FloatArray:
+        return np.asarray((self.mass * value).sum(axis=1) / self.mass.sum(axis=1))
+
+    @property
+    def _middle(self) -> FloatArray:
+        return (self.edge[:, 1:] + self.edge[:, :-1]) / 2
+
+    def _discordance(self, value: FloatArray) -> FloatArray:
+        return value if self.whole else 2 * value * (1 - value)
 
     def mean(self) -> FloatArray:
         """Posterior mean."""
-        p = (self.edge[:, 1:] + self.edge[:, :-1]) / 2
-        return np.asarray((self.mass * 2 * p * (1 - p)).sum(axis=1) / self.mass.sum(axis=1))
+        return self._mean_of(self._discordance(self._middle))
 
     def standard_deviation(self) -> FloatArray:
         """Posterior standard deviation."""
-        p = (self.edge[:, 1:] + self.edge[:, :-1]) / 2
-        off = 2 * p * (1 - p) - self.mean()[:, None]
-        return np.asarray(np.sqrt((self.mass * off**2).sum(axis=1) / self.mass.sum(axis=1)))
+        off = self._discordance(self._middle) - self.mean()[:, None]
+        return np.sqrt(self._mean_of(off**2))
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
         """Map the shortest interval of p_high through 2p(1 - p), ends and fold included."""
@@ -57,80 +64,37 @@ class EligibleDiscordance:
             [shortest_interval(m, e, level) for m, e in zip(self.mass, self.edge, strict=True)]
         ).reshape(-1, 2)
         if self.doubt is not None:
-            ends = self._with_doubt(ends, level, self.doubt)
-        value = 2 * ends * (1 - ends)
-        top = np.where((ends[:, 0] <= 0.5) & (ends[:, 1] >= 0.5), 0.5, value.max(axis=1))
-        return value.min(axis=1), top
-
-    def _with_doubt(self, ends: FloatArray, level: float, doubt: FloatArray) -> FloatArray:
-        """Move both ends away from the mean, as variances add up."""
-        p = (self.edge[:, 1:] + self.edge[:, :-1]) / 2
-        mean = ((self.mass * p).sum(axis=1) / self.mass.sum(axis=1))[:, None]
-        reach = np.sqrt((ends - mean) ** 2 + (norm.ppf((1 + level) / 2) * doubt[:, None]) ** 2)
-        wide = np.clip(mean + reach * [-1.0, 1.0], 0.0, 1.0)
-        return np.column_stack(
-            [np.minimum(wide[:, 0], ends[:, 0]), np.maximum(wide[:, 1], ends[:, 1])]
-        )
-
-
-@dataclass
-class PanelDiscordance:
-    """Posterior of a physician's discordance over the whole panel, as quantiles.
-
-    `doubt` is a standard deviation beyond that posterior, which intervals carry.
-    """
-
-    means: FloatArray
-    deviations: FloatArray
-    quantiles: FloatArray
-    doubt: FloatArray | None = None
-
-    @classmethod
-    def of_values(cls, value: FloatArray, mass: FloatArray) -> PanelDiscordance:
-        """Return the posterior of one physician from values and how likely each of them is."""
-        order = np.argsort(value)
-        value, mass = value[order], mass[order] / mass.sum()
-        run = np.cumsum(mass)
-        mean = float(mass @ value)
-        spread = float(np.sqrt(mass @ (value - mean) ** 2))
-        quantiles = np.interp(POINTS, run, value)
-        return cls(np.array([mean]), np.array([spread]), quantiles[None])
-
-    @classmethod
-    def together(cls, parts: Sequence[PanelDiscordance]) -> PanelDiscordance:
-        """Return posteriors of some physicians as one."""
-        doubts = [each.doubt for each in parts if each.doubt is not None]
-        return cls(
-            np.concatenate([each.means for each in parts]),
-            np.concatenate([each.deviations for each in parts]),
-            np.concatenate([each.quantiles for each in parts]),
-            np.concatenate(doubts) if doubts else None,
-        )
-
-    def mean(self) -> FloatArray:
-        """Posterior mean."""
-        return self.means
-
-    def standard_deviation(self) -> FloatArray:
-        """Posterior standard deviation."""
-        return self.deviations
-
-    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return the shortest interval; one that begins with the smallest values begins at 0."""
-        tails = np.linspace(0, 1 - level, 201)
-        ends = []
-        for quantiles in self.quantiles:
-            low = np.interp(tails, POINTS, quantiles)
-            high = np.interp(tails + level, POINTS, quantiles)
-            best = int(np.argmin(high - low))
-            ends.append((0.0 if best == 0 else low[best], high[best]))
-        found = np.array(ends).reshape(-1, 2)
-        if self.doubt is not None:
-            mean = self.means[:, None]
+            # Both ends move away from the mean, as variances add up.
+            mean = self._mean_of(self._middle)[:, None]
             more = norm.ppf((1 + level) / 2) * self.doubt[:, None]
-            wide = mean + np.sqrt((found - mean) ** 2 + more**2) * [-1.0, 1.0]
-            found = np.clip(wide, 0.0, 0.5)
-        return found[:, 0], found[:, 1]
+            wide = mean + np.sqrt((ends - mean) ** 2 + more**2) * [-1.0, 1.0]
+            wide = np.clip(wide, 0.0, 0.5 if self.whole else 1.0)
+            ends = np.column_stack(
+                [np.minimum(wide[:, 0], ends[:, 0]), np.maximum(wide[:, 1], ends[:, 1])]
+            )
+        value = self._discordance(ends)
+        folds = (ends[:, 0] <= 0.5) & (ends[:, 1] >= 0.5) & (not self.whole)
+        return value.min(axis=1), np.where(folds, 0.5, value.max(axis=1))
+
+
+def panel_discordance(high: FloatArray, low: FloatArray, share: FloatArray) -> FloatArray:
+    """Return the discordance of two patients alike, a share of whom is eligible."""
+    return np.asarray(2 * (share * high * (1 - high) + (1 - share) * low * (1 - low)))
+
+
+def cells_of(value: FloatArray, mass: FloatArray, n_cells: int) -> FloatArray:
+    """Return edges of cells that hold the same mass each; the lowest is 0.
+
+    Examples
+    --------
+    >>> cells_of(np.array([0.3, 0.1, 0.2]), np.ones(3), 2)[[0, -1]].tolist()
+    [0.0, 0.3]
+    """
+    order = np.argsort(value, axis=None)
+    run = np.cumsum(mass.ravel()[order])
+    edge = np.interp(np.linspace(0, 1, n_cells + 1), run / run[-1], value.ravel()[order])
+    edge[0] = 0.0
+    return np.asarray(edge)
 
 
 def shortest_interval(mass: FloatArray, edge: FloatArray, level: float) -> tuple[float, float]:
@@ -219,33 +183,6 @@ def no_stronger(law: tuple[float, float], n_physicians: int) -> tuple[float, flo
     return law[0] * part, law[1] * part
 
 
-def one_class_posterior(
-    k: FloatArray, n: FloatArray, law: tuple[float, float]
-) -> tuple[EligibleDiscordance, FloatArray]:
-    """Return the posterior when all patients count as eligible, and the rates."""
-    a, b = k + law[0], n - k + law[1]
-    edge = np.linspace(0, 1, 2001)
-    mass = np.diff(beta.cdf(edge[None, :], a[:, None], b[:, None]), axis=1)
-    return EligibleDiscordance(mass, np.tile(edge, (k.size, 1))), a / (a + b)
-
-
-def fit_beta_binomial(k: FloatArray, n: FloatArray, max_iter: int = 200) -> tuple[float, float]:
-    """Fit a Beta law to binomial rates by EM on a grid (empirical Bayes)."""
-    edge = np.linspace(0, 1, 401)
-    p = np.broadcast_to((edge[1:] + edge[:-1]) / 2, (k.size, 400))
-    like = k[:, None] * np.log(p) + (n - k)[:, None] * np.log1p(-p)
-    like = np.exp(like - like.max(axis=1, keepdims=True))
-    prior = (1.0, 1.0)
-    for _ in range(max_iter):
-        before = prior
-        mass = like * _beta_mass(p, prior)
-        mass /= mass.sum(axis=1, keepdims=True)
-        prior = fit_beta(mass, p)
-        if np.allclose(before, prior, rtol=1e-3):
-            break
-    return prior
-
-
 #: Whose discordance is scored: that of eligible patients, or of all.
 Within = Literal["eligible", "panel"]
 #: Share of a panel, and the least number of patients, that counts as the likeliest.
@@ -256,11 +193,10 @@ LIKELIEST, LEAST = 0.2, 10
 class LatentReading:
     """Rates and scores, one entry per panel, and who is eligible.
 
-    `shift` is the expected shift of the own threshold; `place` says which row of the posterior,
-    which intervals come from, is whose. Per patient, in the order of the panels: `eligible` is the
-    probability of being eligible under the rule that all share, `g` under the physician's own
-    threshold or rule, `q` that of a decision for; none is informed by the patient's own decision
-    beyond the rates.
+    `shift` is the expected shift of the own threshold; intervals come from the posterior. Per
+    patient, in the order of the panels: `eligible` is the probability of being eligible under the
+    rule that all share, `g` under the physician's own threshold or rule, `q` that of a decision
+    for; none is informed by the patient's own decision beyond the rates.
     """
 
     p_high: FloatArray
@@ -268,49 +204,16 @@ class LatentReading:
     score: FloatArray
     shift: FloatArray
     camp: IntArray
-    posterior: EligibleDiscordance | PanelDiscordance
-    place: IntArray
+    posterior: Posterior
     eligible: FloatArray
     g: FloatArray
     q: FloatArray
 
     def interval(self, level: float) -> Interval:
         """Return the interval of every panel's score, which lies within."""
-        low, high = (end[self.place] for end in self.posterior.interval(level))
-        error = self.posterior.standard_deviation()[self.place]
+        low, high = self.posterior.interval(level)
+        error = self.posterior.standard_deviation()
         return Interval(np.minimum(low, self.score), np.maximum(high, self.score), error)
-
-
-@dataclass(frozen=True)
-class OneClass:
-    """What is held in common where no rule was found: the rates' law, and how many taught it."""
-
-    law: Law
-    n_physicians: int
-
-    def read(self, panels: Panels) -> LatentReading:
-        """Read every panel from its number of patients and of decisions for."""
-        size = panels.sizes
-        given = np.bincount(panels.code, panels.y, minlength=len(size)).astype(np.int64)
-        # Panels alike are read once.
-        pairs, place = np.unique(np.column_stack([given, size]), axis=0, return_inverse=True)
-        k, n = pairs.astype(np.float64).T
-        posterior, p_high = one_class_posterior(k, n, self.law)
-        weak, _ = one_class_posterior(k, n, no_stronger(self.law, self.n_physicians))
-        place = place.reshape(-1).astype(np.int64)
-        everybody = np.ones(len(panels.y))
-        return LatentReading(
-            p_high[place],
-            np.full(len(size), np.nan),
-            posterior.mean()[place],
-            np.zeros(len(size)),
-            np.zeros(len(size), dtype=np.int64),
-            weak,
-            place,
-            everybody,
-            everybody,
-            p_high[place][panels.code],
-        )
 
 
 def eligible_given_decision(

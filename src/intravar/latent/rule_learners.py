@@ -7,8 +7,9 @@ eligibility is summed out, given or together with the physicians' rates.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -81,111 +82,38 @@ def spline_basis(
     return np.asarray((basis - mean) / spread), made
 
 
-def spline_scores(X: FloatArray, terms: SplineTerms, coefficients: FloatArray) -> FloatArray:
-    """Return the logit of any rows, column by column: no row's sum depends on its neighbours."""
-    z = terms.standard.scaled(X)
-    total = np.full(len(X), coefficients[0])
-    columns = zip(terms.columns, coefficients[1:], terms.mean, terms.spread, strict=True)
-    for term, weight, mean, spread in columns:
-        total += weight * ((_column(X, z, *term) - mean) / spread)
-    return total
-
-
-@dataclass(frozen=True)
-class SplineObjective:
-    """Minus the penalised log-likelihood of decisions, as a function of coefficients and rates.
-
-    The basis has one row per patient; the intercept is added. If rates are learned, their logits
-    follow the coefficients in theta, and `rates` is where they begin and the centre of their
-    priors, each worth `strength` patients.
-    """
-
-    basis: FloatArray
-    decided: PanelDecisions
-    rates: Rates
-    penalty: float
-    learn_rates: bool
-    strength: float
-
-    @property
-    def width(self) -> int:
-        """Number of coefficients, the intercept included."""
-        return int(self.basis.shape[1]) + 1
-
-    @cached_property
-    def _y(self) -> FloatArray:
-        return self.decided.y.astype(float)
-
-    @cached_property
-    def _prior(self) -> tuple[float, float]:
-        return self.rates.p_high.mean(), self.rates.p_low.mean()
-
-    def rates_of(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return p_high and p_low."""
-        if not self.learn_rates:
-            return self.rates.p_high, self.rates.p_low
-        high, low = np.split(theta[self.width :], 2)
-        return expit(high), expit(low)
-
-    def start(self, intercept: float) -> FloatArray:
-        """Return theta with a flat rule and the given rates."""
-        theta = np.zeros(self.width + (2 * self.decided.n_physicians if self.learn_rates else 0))
-        theta[0] = intercept
-        if self.learn_rates:
-            rates = np.concatenate([self.rates.p_high, self.rates.p_low])
-            theta[self.width :] = logit(np.clip(rates, 0.01, 0.99))
-        return theta
-
-    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Return value and gradient."""
-        Z, y, who, width = self.basis, self._y, self.decided.physician, self.width
-        high, low = self.rates_of(theta)
-        g = expit(theta[0] + Z @ theta[1:width] + self.rates.shift[who])
-        q = np.clip(low[who] + (high - low)[who] * g, 1e-9, 1 - 1e-9)
-        value = np.sum(np.log(np.where(y == 1, q, 1 - q)))
-        r = g * np.where(y == 1, high[who] / q, (1 - high[who]) / (1 - q))
-        slope = np.zeros(theta.size)
-        slope[0] = np.sum(r - g)
-        slope[1:width] = Z.T @ (r - g) - self.penalty * theta[1:width]
-        value -= 0.5 * self.penalty * np.sum(theta[1:width] ** 2)
-        if self.learn_rates:
-            J = self.decided.n_physicians
-            for at, p, mean, w in (
-                (width, high, self._prior[0], r),
-                (width + J, low, self._prior[1], 1 - r),
-            ):
-                slope[at : at + J] = np.bincount(who, w * (y - p[who]), minlength=J)
-                slope[at : at + J] += self.strength * (mean - p)
-                safe = np.clip(p, 1e-9, 1 - 1e-9)
-                fit = mean * np.log(safe) + (1 - mean) * np.log(1 - safe)
-                value += self.strength * np.sum(fit)
-        return -float(value), -slope
-
-
-def fit_splines(
-    objective: SplineObjective, start: float, iterations: int
-) -> tuple[FloatArray, Rates]:
-    """Return the coefficients, intercept first, and the rates."""
-    found = minimize(
-        objective,
-        objective.start(start),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": iterations},
-    ).x
-    rates = objective.rates
-    if objective.learn_rates:
-        high, low = (np.clip(p, 1e-3, 1 - 1e-3) for p in objective.rates_of(found))
-        rates = Rates(high, low, rates.shift)
-    return found[: objective.width], rates
-
-
 #: Trees before the rates are learned too, and patients that a rate's prior is worth.
 HOLD, STRENGTH = 15, 4.0
 #: Bins of a covariate, and the number of the bin of missing values: sharp rules ask for many.
 MOST_BINS, MISSING_BIN = 254, 255
 #: Covariates that splines are made of where there are very many.
 MOST_SPLINED = 40
+
+
+def _spline_loss(
+    theta: FloatArray, basis: FloatArray, decided: PanelDecisions, rates: Rates, penalty: float
+) -> tuple[float, FloatArray]:
+    """Return minus the penalised log-likelihood of decisions, and its gradient.
+
+    The basis has one row per patient. In theta are the intercept and a coefficient for every column
+    of it and, if rates are learned, logits of p_high and p_low of every physician. These have
+    priors around the mean of `rates`.
+    """
+    width, y, who = basis.shape[1] + 1, decided.y, decided.physician
+    slopes, learn = theta[1:width], theta.size > width
+    high, low = expit(np.split(theta[width:], 2)) if learn else rates[:2]
+    g = expit(theta[0] + basis @ slopes + rates.shift[who])
+    q = np.clip(low[who] + (high - low)[who] * g, 1e-9, 1 - 1e-9)
+    r = g * np.where(y == 1, high[who] / q, (1 - high[who]) / (1 - q))
+    value = np.sum(np.log(np.where(y == 1, q, 1 - q))) - 0.5 * penalty * np.sum(slopes**2)
+    gradient = [np.array([np.sum(r - g)]), basis.T @ (r - g) - penalty * slopes]
+    if learn:
+        for p, start, weight in zip((high, low), rates[:2], (r, 1 - r), strict=True):
+            mean, safe = start.mean(), np.clip(p, 1e-9, 1 - 1e-9)
+            own = np.bincount(who, weight * (y - p[who]), minlength=len(p))
+            gradient.append(own + STRENGTH * (mean - p))
+            value += STRENGTH * np.sum(mean * np.log(safe) + (1 - mean) * np.log(1 - safe))
+    return -float(value), -np.concatenate(gradient)
 
 
 @dataclass(frozen=True)
@@ -223,12 +151,8 @@ class LearnedRule:
     kept: KeptRule | None = None
 
 
-class PreparedRule(Protocol):
-    """A learner that has seen the covariates."""
-
-    def learn(self, task: Task) -> LearnedRule:
-        """Fit on the task's rows; return logit g for all patients, and the rates."""
-        ...
+#: A learner that has seen the covariates: fits on a task's rows.
+PreparedRule = Callable[[Task], LearnedRule]
 
 
 class RuleLearner(Protocol):
@@ -264,46 +188,41 @@ class BoostedTrees:
     def prepare(self, X: FloatArray) -> PreparedRule:
         """Bin the covariates."""
         edges = bin_edges(X, MOST_BINS)
-        return _PreparedTrees(self, binned(X, edges, MISSING_BIN), edges)
+        return partial(self._learn, binned(X, edges, MISSING_BIN), edges)
 
-
-@dataclass(frozen=True)
-class _KeptTrees:
-    edges: list[FloatArray]
-    trees: Trees
-
-    def logit(self, X: FloatArray, seen: dict[int, Any]) -> FloatArray:
-        at = id(self.edges)
-        if at not in seen:
-            seen[at] = binned(X, self.edges, MISSING_BIN)
-        return self.trees.scores(seen[at])
-
-
-@dataclass
-class _PreparedTrees:
-    learner: BoostedTrees
-    bins: Bins
-    edges: list[FloatArray]
-
-    def learn(self, task: Task) -> LearnedRule:
-        learner = self.learner
-        trees = learner.pilot_trees if task.learn_rates else learner.trees
+    def _learn(self, bins: Bins, edges: list[FloatArray], task: Task) -> LearnedRule:
+        trees = self.pilot_trees if task.learn_rates else self.trees
         growth = Growth(
             start=float(task.start),
             trees=trees,
-            depth=learner.depth,
-            rate=float(learner.learning_rate),
-            ridge=float(learner.ridge),
-            least=float(learner.least_information),
+            depth=self.depth,
+            rate=float(self.learning_rate),
+            ridge=float(self.ridge),
+            least=float(self.least_information),
             missing=MISSING_BIN,
             hold=HOLD if task.learn_rates else trees,
             strength=STRENGTH,
         )
         rows, decided = task.rows, task.decided
         grown, rates = grow_trees(
-            self.bins[rows], decided.y[rows], decided.physician[rows], task.rates, growth
+            bins[rows], decided.y[rows], decided.physician[rows], task.rates, growth
         )
-        return LearnedRule(grown.scores(self.bins), rates, _KeptTrees(self.edges, grown))
+        return LearnedRule(grown.scores(bins), rates, KeptTrees(edges, grown))
+
+
+@dataclass(frozen=True)
+class KeptTrees:
+    """Trees, and where covariates are cut for them."""
+
+    edges: list[FloatArray]
+    trees: Trees
+
+    def logit(self, X: FloatArray, seen: dict[int, Any]) -> FloatArray:
+        """See :class:`KeptRule`."""
+        at = id(self.edges)
+        if at not in seen:
+            seen[at] = binned(X, self.edges, MISSING_BIN)
+        return self.trees.scores(seen[at])
 
 
 @dataclass
@@ -333,56 +252,51 @@ class SplineLogit:
     def prepare(self, X: FloatArray) -> PreparedRule:
         """Build the basis; of very many covariates, not before it is known which ones tell."""
         if X.shape[1] > MOST_SEEN:
-            return _PreparedOfMany(self, X, coarse_bins(X))
-        return _PreparedSplines(self, *spline_basis(X, self.knots, self.max_products))
+            return partial(self._learn_of_many, X, coarse_bins(X))
+        return partial(self._learn, *spline_basis(X, self.knots, self.max_products), None)
+
+    def _learn_of_many(self, X: FloatArray, bins: Bins, task: Task) -> LearnedRule:
+        """Learn from the covariates that tell most of the decisions on the rows of a task."""
+        decided = task.decided
+        seen = telling(bins, decided.y, task.rows, MOST_SPLINED, decided.physician)
+        return self._learn(*spline_basis(X[:, seen], self.knots, self.max_products), seen, task)
+
+    def _learn(
+        self, basis: FloatArray, terms: SplineTerms, columns: IntArray | None, task: Task
+    ) -> LearnedRule:
+        width, rates = basis.shape[1] + 1, task.rates
+        begin, steps = np.append(task.start, np.zeros(width - 1)), self.iterations
+        if task.learn_rates:
+            begin = np.append(begin, logit(np.clip(np.concatenate(rates[:2]), 0.01, 0.99)))
+            steps = self.pilot_iterations
+        given = basis[task.rows], task.decided.take(task.rows), rates, self.penalty
+        found = minimize(
+            _spline_loss, begin, given, jac=True, method="L-BFGS-B", options={"maxiter": steps}
+        ).x
+        if task.learn_rates:
+            high, low = np.clip(expit(np.split(found[width:], 2)), 1e-3, 1 - 1e-3)
+            rates = Rates(high, low, rates.shift)
+        score = np.asarray(found[0] + basis @ found[1:width])
+        return LearnedRule(score, rates, KeptSplines(terms, columns, found[:width]))
 
 
 @dataclass(frozen=True)
-class _KeptSplines:
+class KeptSplines:
+    """The terms of a basis, the columns it is made of, None for all, and coefficients."""
+
     terms: SplineTerms
     columns: IntArray | None
     coefficients: FloatArray
 
     def logit(self, X: FloatArray, seen: dict[int, Any]) -> FloatArray:
+        """Sum column by column: no row's sum depends on its neighbours."""
         if self.columns is not None:
             X = X[:, self.columns]
-        return spline_scores(X, self.terms, self.coefficients)
-
-
-@dataclass
-class _PreparedSplines:
-    learner: SplineLogit
-    basis: FloatArray
-    terms: SplineTerms
-    columns: IntArray | None = None
-
-    def learn(self, task: Task) -> LearnedRule:
-        learner = self.learner
-        objective = SplineObjective(
-            basis=self.basis[task.rows],
-            decided=task.decided.take(task.rows),
-            rates=task.rates,
-            penalty=learner.penalty,
-            learn_rates=task.learn_rates,
-            strength=STRENGTH,
-        )
-        steps = learner.pilot_iterations if task.learn_rates else learner.iterations
-        coefficients, rates = fit_splines(objective, task.start, steps)
-        logit = np.asarray(coefficients[0] + self.basis @ coefficients[1:])
-        kept = _KeptSplines(self.terms, self.columns, coefficients)
-        return LearnedRule(logit, rates, kept)
-
-
-@dataclass
-class _PreparedOfMany:
-    """Splines of the covariates that tell most of the decisions on the rows of a task."""
-
-    learner: SplineLogit
-    X: FloatArray
-    bins: Bins
-
-    def learn(self, task: Task) -> LearnedRule:
-        learner, decided = self.learner, task.decided
-        seen = telling(self.bins, decided.y, task.rows, MOST_SPLINED, decided.physician)
-        basis, terms = spline_basis(self.X[:, seen], learner.knots, learner.max_products)
-        return _PreparedSplines(learner, basis, terms, seen).learn(task)
+        z = self.terms.standard.scaled(X)
+        total = np.full(len(X), self.coefficients[0])
+        _, columns, means, spreads = self.terms
+        for term, weight, mean, spread in zip(
+            columns, self.coefficients[1:], means, spreads, strict=True
+        ):
+            total += weight * ((_column(X, z, *term) - mean) / spread)
+        return total

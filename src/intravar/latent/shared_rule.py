@@ -6,10 +6,11 @@ on a grid of rates fitted to it, needs only its counts per score bin, and nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 from scipy.special import expit
 
@@ -27,18 +28,20 @@ from intravar.latent.calibration import (
 )
 from intravar.latent.crossfit import CrossFit, one_class_log_likelihood
 from intravar.latent.rates import (
-    EligibleDiscordance,
     LatentReading,
-    PanelDiscordance,
+    Law,
+    Posterior,
     Within,
+    cells_of,
     learn_laws,
     no_stronger,
+    panel_discordance,
 )
 from intravar.panels import PanelDecisions, Panels
 from intravar.processes import interrupts_wait
 
-HIGH_CELLS = 80
-LOW_CELLS = 30
+#: Cells of p_high and p_low, and of the discordance of a whole panel.
+HIGH_CELLS, LOW_CELLS, PANEL_CELLS = 80, 30, 1000
 #: Shifts that are less likely than this are left out; cells reach so many standard errors.
 LEAST_WEIGHT = 1e-4
 REACH = 5.0
@@ -56,9 +59,9 @@ class Given(NamedTuple):
     """What all panels have in common.
 
     The centre of every score bin and the calibration; shifts of a physician's own threshold with
-    what is thought of them; peak and strength of the priors under which the most likely rates are
-    found; the Beta laws of p_high and p_low, and `weak`, the same worth no more patients than there
-    were physicians; the covariance of intercept and slope.
+    what is thought of them; peaks of the priors under which the most likely rates are found; the
+    Beta laws of p_high and p_low, and `weak`, the same worth no more patients than there were
+    physicians; the covariance of intercept and slope.
     """
 
     score: FloatArray
@@ -67,7 +70,6 @@ class Given(NamedTuple):
     shifts: FloatArray
     log_prior: FloatArray
     means: FloatArray
-    strength: float
     laws: FloatArray
     weak: FloatArray
     map_covariance: FloatArray
@@ -180,23 +182,31 @@ def _cell_edges(count: IntArray, g: FloatArray, rates: FloatArray) -> list[Float
     return [least[k] + (most[k] - least[k]) * np.linspace(0, 1, cells[k] + 1) for k in range(2)]
 
 
-def _doubt(
-    count: IntArray, score: FloatArray, g: FloatArray, rates: FloatArray, covariance: FloatArray
-) -> float:
-    """Return how far p_high would follow intercept and slope of the map, times their doubt."""
-    high, low = rates
+def _information(
+    count: npt.NDArray[Any],
+    score: FloatArray,
+    g: FloatArray,
+    high: FloatArray,
+    low: FloatArray,
+) -> FloatArray:
+    """Return the Fisher information of p_high, p_low, and intercept and slope of the map.
+
+    Counts and g go by score bin, last; rates have a last axis of one. Those of a prior are added.
+    """
     q = np.clip(low + (high - low) * g, 1e-4, 1.0 - 1e-4)
-    w = count / (q * (1.0 - q))
-    slopes = np.stack([g, 1.0 - g])
-    bends = (high - low) * g * (1.0 - g) * np.stack([np.ones_like(score), score])
-    own = (w * slopes[:, None] * slopes).sum(axis=-1)
-    cross = (w * slopes[:, None] * bends).sum(axis=-1)
-    inner = np.clip(rates, 1e-3, 1.0 - 1e-3)
-    own += np.diag(STRENGTH / (inner * (1.0 - inner)))
-    determinant = own[0, 0] * own[1, 1] - own[0, 1] * own[1, 0]
-    reply = (own[1, 1] * cross[0] - own[0, 1] * cross[1]) / determinant
-    variance = (reply[:, None] * covariance * reply).sum()
-    return float(SCORES_TOO * np.sqrt(max(variance, 0.0)))
+    bend = (high - low) * g * (1.0 - g)
+    slopes = np.stack([g, 1.0 - g, bend, bend * score])
+    found = np.einsum("a...b,c...b,...b->...ac", slopes, slopes, count / (q * (1.0 - q)))
+    for at, rate in enumerate((high, low)):
+        p = np.clip(rate[..., 0], 1e-3, 1.0 - 1e-3)
+        found[..., at, at] += STRENGTH / (p * (1.0 - p))
+    return np.asarray(found)
+
+
+def _doubt(information: FloatArray, covariance: FloatArray) -> float:
+    """Return how far p_high would follow intercept and slope of the map, times their doubt."""
+    reply = np.linalg.solve(information[:2, :2], information[:2, 2:])[0]
+    return float(SCORES_TOO * np.sqrt(max(reply @ covariance @ reply, 0.0)))
 
 
 def posterior_mass(
@@ -221,13 +231,13 @@ def panel_grid(place: IntArray, y: IntArray, given: Given) -> PanelGrid:
     eta = given.intercept + given.slope * score
     g = 1.0 / (1.0 + np.exp(-eta - given.shifts[:, None]))
     rates, joint = np.empty((n_shifts, 2)), np.empty(n_shifts)
-    _fit_shifts(yes, no, g, given.means, given.strength, rates, joint)
+    _fit_shifts(yes, no, g, given.means, STRENGTH, rates, joint)
     joint += given.log_prior
     weight = np.exp(joint - joint.max())
     weight /= weight.sum()
     moved = 1.0 / (1.0 + np.exp(-eta - (weight * given.shifts).sum()))
-    mean_rates = (weight[:, None] * rates).sum(axis=0)
-    doubt = _doubt(count, score, moved, mean_rates, given.map_covariance)
+    mean_rates = (weight[:, None] * rates).sum(axis=0)[:, None]
+    doubt = _doubt(_information(count, score, moved, *mean_rates), given.map_covariance)
     likely = weight > LEAST_WEIGHT
     high_edge, low_edge = _cell_edges(count, g[likely], rates[likely])
     some = np.empty((int(likely.sum()), HIGH_CELLS, LOW_CELLS))
@@ -258,25 +268,42 @@ def likelihoods(
     return out, high, low
 
 
+class PanelRates(NamedTuple):
+    """What is read of panels: mean rates and shifts, and posteriors under the laws and the weak."""
+
+    means: FloatArray
+    posterior: Posterior
+    weak: Posterior
+
+
 def read_panels(
-    place: IntArray, y: IntArray, first: IntArray, given: Given
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Read every panel; return mean rates and shifts, masses of p_high with edges, and doubts."""
-    n = len(first) - 1
+    place: IntArray, y: IntArray, first: IntArray, given: Given, within: Within = "eligible"
+) -> PanelRates:
+    """Read every panel by its patients' score bins and decisions; panels begin at `first`."""
+    n, whole = len(first) - 1, within == "panel"
     means, doubt = np.zeros((n, 3)), np.empty(n)
-    mass, weak = np.zeros((n, HIGH_CELLS)), np.zeros((n, HIGH_CELLS))
-    edge = np.empty((n, HIGH_CELLS + 1))
+    cells = PANEL_CELLS if whole else HIGH_CELLS
+    mass, weak = np.ones((n, cells)), np.ones((n, cells))
+    edge, weak_edge = np.empty((n, cells + 1)), np.empty((n, cells + 1))
     for j in range(n):
         part = slice(first[j], first[j + 1])
         read = panel_grid(place[part], y[part], given)
         high, low = middles(read.high_edge), middles(read.low_edge)
-        weight = posterior_mass(read.grid, high, low, given.laws)
-        edge[j], doubt[j] = read.high_edge, read.doubt
-        mass[j] = weight.sum(axis=(0, 2))
-        weak[j] = posterior_mass(read.grid, high, low, given.weak).sum(axis=(0, 2))
-        by_low, by_shift = weight.sum(axis=(0, 1)), weight.sum(axis=(1, 2))
-        means[j] = (mass[j] * high).sum(), (by_low * low).sum(), (by_shift * given.shifts).sum()
-    return means, mass, weak, edge, doubt
+        weight, weaker = (
+            posterior_mass(read.grid, high, low, laws) for laws in (given.laws, given.weak)
+        )
+        by_shift, by_high, by_low = (weight.sum(axis=tuple({0, 1, 2} - {at})) for at in range(3))
+        means[j] = (by_high * high).sum(), (by_low * low).sum(), (by_shift * given.shifts).sum()
+        doubt[j] = read.doubt
+        if whole:
+            value = panel_discordance(high[:, None], low, read.share[:, None, None])
+            edge[j], weak_edge[j] = (cells_of(value, each, cells) for each in (weight, weaker))
+            doubt[j] *= (by_shift * read.share).sum() * np.abs(2 - 4 * means[j, 0])
+        else:
+            edge[j], weak_edge[j] = read.high_edge, read.high_edge
+            mass[j], weak[j] = by_high, weaker.sum(axis=(0, 2))
+    posterior = Posterior(mass, edge, whole)
+    return PanelRates(means, posterior, Posterior(weak, weak_edge, whole, doubt))
 
 
 #: Gain in log-likelihood that personal thresholds must show over a shared one.
@@ -288,15 +315,17 @@ class SharedRule:
     """What is held in common beside the logits of the shared rule.
 
     Scores are counted between `edges`, each cell in a bin; `sign` is -1 if the classes were
-    switched. `path` is the calibration's log-likelihood by iteration.
+    switched. `path` is the calibration's log-likelihood by iteration. Without a rule `everybody` is
+    eligible.
     """
 
     edges: FloatArray
     bins: IntArray
     given: Given
-    sign: float
-    path: FloatArray
-    converged: bool
+    sign: float = 1.0
+    path: FloatArray = field(default_factory=lambda: np.array([np.nan]))
+    converged: bool = True
+    everybody: bool = False
 
     @property
     def thresholds(self) -> bool:
@@ -304,10 +333,10 @@ class SharedRule:
         return len(self.given.shifts) > 1
 
     @property
-    def laws(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The Beta laws of p_high and p_low."""
+    def laws(self) -> tuple[Law, Law]:
+        """The Beta laws of p_high and p_low; of the latter there is none without a rule."""
         a, b, c, d = (float(part) for part in self.given.laws)
-        return (a, b), (c, d)
+        return (a, b), ((np.nan, np.nan) if self.everybody else (c, d))
 
     def read(self, logit: FloatArray, panels: Panels, within: Within) -> LatentReading:
         """Read every panel by the shared rule's logit of g, given in the order of the panels."""
@@ -315,55 +344,20 @@ class SharedRule:
         turned = self.sign * logit
         place = self.bins[np.searchsorted(self.edges, turned)]
         with interrupts_wait():
-            means, mass, weak, edge, doubt = read_panels(place, panels.y, panels.first, given)
-        high, low, shift = (np.ascontiguousarray(part) for part in means.T)
-        posterior: EligibleDiscordance | PanelDiscordance
-        if within == "eligible":
-            score = EligibleDiscordance(mass, edge).mean()
-            posterior = EligibleDiscordance(weak, edge, doubt)
-        else:
-            score, posterior = self._of_panels(place, panels, high)
+            read = read_panels(place, panels.y, panels.first, given, within)
+        high, low, shift = (np.ascontiguousarray(part) for part in read.means.T)
         g = expit(given.intercept + given.slope * turned + shift[code])
         return LatentReading(
             high,
-            low,
-            score,
+            np.full(len(panels), np.nan) if self.everybody else low,
+            read.posterior.mean(),
             shift,
             np.zeros(len(panels), dtype=np.int64),
-            posterior,
-            np.arange(len(panels)),
-            expit(turned),
+            read.weak,
+            g if self.everybody else expit(turned),
             g,
             low[code] + (high - low)[code] * g,
         )
-
-    def _of_panels(
-        self, place: IntArray, panels: Panels, high: FloatArray
-    ) -> tuple[FloatArray, PanelDiscordance]:
-        """Return scores and posterior of the discordance of whole panels, one by one."""
-        found: list[PanelDiscordance] = []
-        score = np.empty(len(panels))
-        for j in range(len(panels)):
-            part = panels.part(j)
-            with interrupts_wait():
-                read: PanelGrid = panel_grid(place[part], panels.y[part], self.given)
-            own, share = _discordance(read, self.given.laws)
-            score[j] = own.means[0]
-            weak, _ = _discordance(read, self.given.weak)
-            doubt = share * np.abs(2 - 4 * high[j : j + 1]) * read.doubt
-            found.append(replace(weak, doubt=doubt))
-        return score, PanelDiscordance.together(found)
-
-
-def _discordance(read: PanelGrid, laws: FloatArray) -> tuple[PanelDiscordance, float]:
-    """Return the posterior of share 2h(1 - h) + (1 - share) 2l(1 - l), and the mean share."""
-    high, low = middles(read.high_edge), middles(read.low_edge)
-    mass = posterior_mass(read.grid, high, low, laws)
-    share = read.share[:, None, None]
-    h, lo = high[None, :, None], low[None, None, :]
-    value = 2 * (share * h * (1 - h) + (1 - share) * lo * (1 - lo))
-    mean_share = float((read.share * mass.sum(axis=(1, 2))).sum())
-    return PanelDiscordance.of_values(value.ravel(), mass.ravel()), mean_share
 
 
 def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedRule:
@@ -386,20 +380,38 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
         fit.shifts,
         -0.5 * SHIFT_POINTS**2 if personal else np.zeros(1),
         np.array(fit.means),
-        STRENGTH,
         np.ones(4),
         np.ones(4),
         map_covariance(counts, fit),
     )
+    sign = -1.0 if switched else 1.0
+    return SharedRule(
+        counts.edges,
+        counts.bin_of_cell(),
+        _with_laws(given, counts, panels),
+        sign,
+        np.array(fit.path),
+        fit.converged,
+    )
+
+
+def everybody_eligible(panels: Panels) -> SharedRule:
+    """Learn the law of the rates where there is no rule: g is 1 for all."""
+    counts = count(np.zeros(len(panels.y)), panels.decisions)
+    share = np.full(2, counts.yes.sum() / max(len(panels.y), 1))
+    one, nothing = np.zeros(1), np.zeros((2, 2))
+    given = Given(counts.score, np.inf, 0.0, one, one, share, np.ones(4), np.ones(4), nothing)
+    given = _with_laws(given, counts, panels)
+    return SharedRule(counts.edges, counts.bin_of_cell(), given, everybody=True)
+
+
+def _with_laws(given: Given, counts: Counts, panels: Panels) -> Given:
+    """Return the same with the Beta laws that everybody's rates most likely come from."""
     with interrupts_wait():
         grids = likelihoods(counts.bin, panels.y, panels.first, given)
     laws = learn_laws(*grids)
     weak = [no_stronger(law, len(panels)) for law in laws]
-    given = given._replace(laws=np.array(laws).ravel(), weak=np.array(weak).ravel())
-    sign = -1.0 if switched else 1.0
-    return SharedRule(
-        counts.edges, counts.bin_of_cell(), given, sign, np.array(fit.path), fit.converged
-    )
+    return given._replace(laws=np.array(laws).ravel(), weak=np.array(weak).ravel())
 
 
 def map_covariance(counts: Counts, fit: Calibration) -> FloatArray:
@@ -410,34 +422,24 @@ def map_covariance(counts: Counts, fit: Calibration) -> FloatArray:
     counts. It follows from the joint Fisher information of map and rates in one pass.
     """
     g = expit(fit.logit(counts.score)[None, :] + fit.shift[:, None])
-    high, low = fit.mean_high[:, None], fit.mean_low[:, None]
-    q = np.clip(low + (high - low) * g, 1e-4, 1 - 1e-4)
-    weight = (counts.yes + counts.no) / (q * (1 - q))
-    bend = (high - low) * g * (1 - g)
-    # derivatives of q in p_high, p_low, intercept and slope
-    slopes = np.stack([g, 1 - g, bend, bend * counts.score[None, :]])
-    information = np.einsum("ajb,cjb,jb->jac", slopes, slopes, weight)
-    rates = np.clip(np.column_stack([high, low]), 1e-3, 1 - 1e-3)
-    own = information[:, :2, :2] + np.einsum(
-        "ja,ac->jac", STRENGTH / (rates * (1 - rates)), np.eye(2)
-    )
-    reply = np.linalg.solve(own, information[:, :2, 2:])
-    shared = information[:, 2:, 2:] - np.swapaxes(information[:, :2, 2:], 1, 2) @ reply
+    rates = fit.mean_high[:, None], fit.mean_low[:, None]
+    found = _information(counts.yes + counts.no, counts.score, g, *rates)
+    reply = np.linalg.solve(found[:, :2, :2], found[:, :2, 2:])
+    shared = found[:, 2:, 2:] - np.swapaxes(found[:, :2, 2:], 1, 2) @ reply
     prior = np.diag(1 / np.square(TIGHT[1][:2]))
     return np.asarray(np.linalg.inv(shared.sum(axis=0) + prior))
 
 
 def held_out_on_first(
-    crossed: CrossFit, decided: PanelDecisions, fold: IntArray, shared: SharedRule | None
+    crossed: CrossFit, decided: PanelDecisions, fold: IntArray, shared: SharedRule
 ) -> float:
     """Return the log-likelihood of the first fold's decisions, read from the other folds.
 
-    Under the shared rule, with personal thresholds if these were found; without a rule if
-    `shared` is None.
+    Under the shared rule, with personal thresholds if these were found.
     """
     rest, own = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
     here = decided.take(own)
-    if shared is None:
+    if shared.everybody:
         return one_class_log_likelihood(decided.take(rest), here)
     fit, _ = _final(count(crossed.nested[rest], decided.take(rest)), shared.thresholds)
     logit = fit.logit(crossed.nested[own]) + fit.shift[here.physician]

@@ -65,7 +65,7 @@ def strongest_evidence(
     covariates some are tested at a time; the strongest evidence counts, less what is to be expected
     of the largest of so many.
     """
-    few = with_products(most_personal(z, decided, q, MOST_MULTIPLIED))
+    few = with_products(z[:, most_personal_columns(z, decided, q, MOST_MULTIPLIED)])
     groups = [z[:, some] for some in _together(z.shape[1])]
     alone, together = (
         max(own_rule_evidence(x, decided, q, common_too=common_too) for x in tested)
@@ -114,15 +114,10 @@ def with_products(z: FloatArray) -> FloatArray:
     return np.asarray((basis - basis.mean(axis=0)) / np.where(spread > 1e-9, spread, 1.0))
 
 
-def most_personal(z: FloatArray, decided: PanelDecisions, q: FloatArray, most: int) -> FloatArray:
-    """Return the columns, at most so many, that physicians use most differently."""
-    return z if z.shape[1] <= most else z[:, most_personal_columns(z, decided, q, most)]
-
-
 def most_personal_columns(
     z: FloatArray, decided: PanelDecisions, q: FloatArray, most: int
 ) -> IntArray:
-    """Return the positions of these columns."""
+    """Return the positions of the columns, at most so many, that are used most differently."""
     if z.shape[1] <= most:
         return np.arange(z.shape[1])
     q = np.clip(np.broadcast_to(q, len(z)), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)

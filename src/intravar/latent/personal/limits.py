@@ -374,7 +374,7 @@ class CommonLimits:
     ) -> Callable[[int, np.random.Generator], PanelDraws]:
         """Return what reads a panel by its number; the shared rule's logit is not looked at."""
         bins = self.levels(z[:, self.columns])
-        pairs = pairs_of(bins.shape[1])
+        pairs = np.column_stack(np.tril_indices(bins.shape[1], -1))
         most = int(panels.sizes.max(initial=0))
         tables = law_table(self.high, most), law_table(self.low, most)
         laws = np.array([*self.high, *self.low])
@@ -392,23 +392,11 @@ class CommonLimits:
         return read
 
 
-def pairs_of(n_columns: int) -> IntArray:
-    """Return all pairs of columns."""
-    return np.array([(a, b) for a in range(n_columns) for b in range(a)], dtype=np.int64)
-
-
 def law_table(law: Law, most: int) -> FloatArray:
     """Return look-up tables of a Beta law, see :func:`weigh_panel`."""
-    k = np.arange(most + 1)
-    a, b = law
     # The constants make evidences of different laws comparable; between rules they cancel.
-    return np.stack(
-        [
-            gammaln(a + k) - gammaln(a),
-            gammaln(b + k) - gammaln(b),
-            gammaln(a + b + k) - gammaln(a + b),
-        ]
-    )
+    start = np.array([[law[0]], [law[1]], [sum(law)]])
+    return np.asarray(gammaln(start + np.arange(most + 1)) - gammaln(start))
 
 
 def _learned_law(laws: FloatArray) -> Law:

@@ -19,15 +19,13 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.latent.calibration import log_score
 from intravar.latent.personal.heterogeneity import (
     MOST_MULTIPLIED,
-    most_personal,
     most_personal_columns,
     own_rule_evidence,
     with_products,
 )
 from intravar.latent.personal.limits import CommonLimits
-from intravar.latent.personal.panel_rows import PanelDraws
 from intravar.latent.personal.weights import CommonWeights
-from intravar.latent.rates import EligibleDiscordance, LatentReading, PanelDiscordance, Within
+from intravar.latent.rates import LatentReading, Posterior, Within, cells_of, panel_discordance
 from intravar.panels import Panels
 from intravar.processes import in_threads
 from intravar.seeds import stream
@@ -70,10 +68,10 @@ def read_own_rules(
         known = np.ones(len(panels.y), dtype=np.bool_)
     read = common.reader(z, logit, panels, known, tested)
     n = len(panels)
-    rates, mass, camp = np.empty((n, 2)), np.empty((n, CELLS)), np.zeros(n, dtype=np.int64)
+    rates, camp = np.empty((n, 2)), np.zeros(n, dtype=np.int64)
+    mass, edge = np.ones((n, CELLS)), np.tile(np.linspace(0, 1, CELLS + 1), (n, 1))
     g, q = np.empty(len(panels.y)), np.empty(len(panels.y))
     drawn = np.empty((tested, len(panels.y)))
-    whole: list[PanelDiscordance] = []
     for j in range(n):
         part, random = panels.part(j), panels.stream(j, seed)
         found = read(j, random)
@@ -82,25 +80,13 @@ def read_own_rules(
         if within == "eligible":
             mass[j] = mixed_mass(found.laws)
         else:
-            whole.append(_panel_discordance(found, random))
-    posterior: EligibleDiscordance | PanelDiscordance
-    if within == "eligible":
-        edge = np.tile(np.linspace(0, 1, CELLS + 1), (n, 1))
-        posterior = EligibleDiscordance(mass, edge)
-    else:
-        posterior = PanelDiscordance.together(whole)
+            a, b, c, d, share = np.repeat(found.laws, PANEL_DRAWS, axis=0).T
+            value = panel_discordance(random.beta(a, b), random.beta(c, d), share)
+            edge[j] = cells_of(value, np.ones(len(value)), CELLS)
+    posterior = Posterior(mass, edge, within == "panel")
     high, low = (np.ascontiguousarray(part) for part in rates.T)
-    nothing, places = np.zeros(n), np.arange(n)
-    reading = LatentReading(high, low, posterior.mean(), nothing, camp, posterior, places, g, g, q)
+    reading = LatentReading(high, low, posterior.mean(), np.zeros(n), camp, posterior, g, g, q)
     return reading, drawn
-
-
-def _panel_discordance(found: PanelDraws, random: np.random.Generator) -> PanelDiscordance:
-    """Return the posterior of share 2h(1 - h) + (1 - share) 2l(1 - l)."""
-    a, b, c, d, share = np.repeat(found.laws, PANEL_DRAWS, axis=0).T
-    high, low = random.beta(a, b), random.beta(c, d)
-    value = 2 * (share * high * (1 - high) + (1 - share) * low * (1 - low))
-    return PanelDiscordance.of_values(value, np.ones(len(value)))
 
 
 def mean_rates(laws: FloatArray) -> FloatArray:
@@ -191,9 +177,8 @@ def evidence_left(field: Field, drawn: FloatArray) -> float:
 
     Draws, not means: residuals of a mean that was fitted to the same decisions are too small.
     """
-    z = most_personal(field.z, field.panels.decisions, field.shared, MOST_MULTIPLIED)
+    decided = field.panels.decisions
+    z = field.z[:, most_personal_columns(field.z, decided, field.shared, MOST_MULTIPLIED)]
     bases = (z, with_products(z))
-    found = [
-        [own_rule_evidence(basis, field.panels.decisions, q) for basis in bases] for q in drawn
-    ]
+    found = [[own_rule_evidence(basis, decided, q) for basis in bases] for q in drawn]
     return float(np.mean(found, axis=0).max())
