@@ -302,5 +302,4 @@ def _excess(found: PhysicianEffects, logits: Logits, k: int) -> FloatArray:
     code, design, span = logits.code[rows], logits.designs[k][rows], logits.spans[k]
     p = found.probability(design, logits.offset[rows, k], span, code)
     variance = np.square(p * (1 - p)) * found.unsure(design, span, code)
-    size = np.maximum(np.bincount(code, minlength=logits.n_physicians), 1).astype(np.float64)
-    return panel_means(2 * variance, code, size)
+    return panel_means(2 * variance, code, logits.n_physicians)
