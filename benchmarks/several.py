@@ -132,7 +132,7 @@ def known_rule(cohort: Cohort, name: str, *, together: bool) -> FloatArray:
     for design, span in zip(designs, logits.spans, strict=True):
         p = found.probability(design, nothing[:, 0], span, code)
         unsure = np.square(p * (1 - p)) * found.unsure(design, span, code)
-        columns.append(panel_means(2 * p * (1 - p) - 2 * unsure, code, size))
+        columns.append(panel_means(2 * p * (1 - p) - 2 * unsure, code, logits.n_physicians))
     return np.column_stack(columns)
 
 

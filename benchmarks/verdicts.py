@@ -38,7 +38,7 @@ from intravar.latent.anchors import Anchors
 from intravar.measurement.grounds import Appraisal, concluded
 from intravar.measurement.halves import Halves
 from intravar.measurement.scores import Scores
-from intravar.measurement.verdict import LITTLE_EXPLAINED, UNRANKED
+from intravar.measurement.verdict import LITTLE_EXPLAINED, UNRANKED, Grounds
 
 #: Rank correlation with the truth from which on an order is one.
 ORDER = 0.5
@@ -210,22 +210,23 @@ def appraised(row: dict[str, Any]) -> Appraisal:
         {name: values for name, values in columns.items() if name == "expected"},
         upper=row["method"] in ("predictability", "quick"),
     )
-    return concluded(
+    grounds = Grounds(
         _evidence(row),
-        scores,
+        None,
         None if row["halves"] is None else Halves(**row["halves"]),
-        rule_found=row["strength"],
-        leak=row["leak"],
-        case_mix=row["case_mix"],
+        row["strength"],
+        row["leak"],
+        row["case_mix"],
         over_limits=row.get("over_limits", np.inf),
-        raw=None if row.get("raw") is None else np.array(row["raw"], dtype=np.float64),
     )
+    return concluded(grounds, scores)
 
 
 def _evidence(row: dict[str, Any]) -> Evidence:
     nobody = np.empty(0)
     if row["method"] in ("predictability", "quick"):
-        return Predictions(nobody, nobody, nobody, nobody)
+        raw = None if row.get("raw") is None else np.array(row["raw"], dtype=np.float64)
+        return Predictions(nobody, nobody, nobody, nobody, raw=raw)
     if "follows" in row:
         anchors = None
         if row["anchors"] is not None:

@@ -111,8 +111,7 @@ def kept(folder: Path, run: str = "") -> Iterator[None]:
 
 
 def _dealt(task: Any) -> tuple[Any, ...]:
-    panels = task.panels
-    return panels.X, panels.y, panels.code, task.fold, task.part, task.seed
+    return task.X, task.y, task.code, task.fold, task.lone_half, task.seed
 
 
 @dataclass

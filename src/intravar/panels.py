@@ -15,7 +15,7 @@ modulo 2^64, which no order of summing changes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -225,7 +225,7 @@ class Panels:
         given[self.physicians] = values
         return given
 
-    def take(self, rows: IntArray) -> Panels:
+    def take(self, rows: IntArray) -> Self:
         """Return some of the patients, in rising order, with the physicians who are left."""
         present, code, size = np.unique(self.code[rows], return_inverse=True, return_counts=True)
         return replace(

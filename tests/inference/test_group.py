@@ -15,7 +15,7 @@ from intravar.measurement.grounds import concluded, rule_strength
 from intravar.measurement.halves import compare_halves
 from intravar.measurement.rule import location_of
 from intravar.measurement.scores import scores_of
-from intravar.measurement.verdict import UNRANKED
+from intravar.measurement.verdict import UNRANKED, Grounds
 from intravar.preparation.check import checked
 from intravar.publication.findings import location_lines
 from intravar.publication.results import KindOfPatients, Location
@@ -84,13 +84,8 @@ def test_many_rows_and_a_trace_of_a_rule_bear_no_ranks() -> None:
     evidence = model.evidence(observed)
     strength = rule_strength(evidence, observed, None)
     assert strength > 4  # significant
-    found = concluded(
-        evidence,
-        scores_of(model, evidence, observed),
-        compare_halves(model, observed, 0),
-        rule_found=strength,
-        raw=evidence.raw,
-    )
+    grounds = Grounds(evidence, None, compare_halves(model, observed, 0), strength)
+    found = concluded(grounds, scores_of(model, evidence, observed))
     assert found.verdict.level in UNRANKED
     assert "explains hardly anything" in str(found.verdict)
 

@@ -7,6 +7,7 @@ from intravar.estimators.evidence import EligibleRates
 from intravar.inference.intervals import Interval
 from intravar.measurement.grounds import concluded
 from intravar.measurement.scores import Scores
+from intravar.measurement.verdict import Grounds
 
 TRUE_SPREAD, CHANCE = 0.06, 0.08
 
@@ -19,8 +20,9 @@ def spread_of(random: np.random.Generator, n_physicians: int) -> tuple[float, fl
     score = 0.25 + kept * (seen - 0.25)
     error = np.full(n_physicians, CHANCE * np.sqrt(kept))
     nobody, size = np.empty(0), np.full(n_physicians, 80)
+    evidence = EligibleRates(nobody, nobody, nobody, nobody, np.empty(0, dtype=np.bool_), None)
     found = concluded(
-        EligibleRates(nobody, nobody, nobody, nobody, np.empty(0, dtype=np.bool_), None),
+        Grounds(evidence, None, None, rule_found=1e9),
         Scores(
             pl.Series([str(at) for at in range(n_physicians)]),
             size,
@@ -30,8 +32,6 @@ def spread_of(random: np.random.Generator, n_physicians: int) -> tuple[float, fl
             Interval(score - 2 * error, score + 2 * error, error),
             {},
         ),
-        None,
-        rule_found=1e9,
     ).group
     assert found is not None
     return float(np.std(true, ddof=1)), found.spread_low, found.spread_high

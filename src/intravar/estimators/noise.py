@@ -261,9 +261,9 @@ def _components(observed: Observed, seed: int) -> Components:
     if found.folds:
         own, pooled = zip(*half_predictions(observed, N_FOLDS, seed), strict=True)
     return components(
-        FoldPredictions(found.personal, own),
-        FoldPredictions(found.pooled, pooled),
+        FoldPredictions(found.predicted.personal, own),
+        FoldPredictions(found.predicted.pooled, pooled),
         task.y,
         task.code,
-        len(task.panels),
+        len(task),
     )

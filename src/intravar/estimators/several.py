@@ -9,7 +9,7 @@ probability of every combination follow the bounds of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -34,7 +34,8 @@ from intravar.prediction.several.joint import apart, conditionals, differ_bound,
 N_FOLDS = 5
 #: With fewer patients of whom all decisions are known nothing is said of them together.
 FEWEST_PATIENTS = 40
-_MISSING = 2
+#: Stands for a decision that is not known.
+MISSING = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +101,8 @@ class PredictedDecisions:
     ----------
     names
         Of the decisions, in the order in which they are taken.
-    decided, known
-        0 or 1 per patient and decision, and whether it is known.
+    decided
+        0 or 1 per patient and decision, `MISSING` where it is not known.
     own, pooled
         P(yes) by predictions that know who decides, and that do not; any number where the decision
         is not known.
@@ -116,13 +117,17 @@ class PredictedDecisions:
 
     names: tuple[str, ...]
     decided: IntArray
-    known: BoolArray
     own: FloatArray
     pooled: FloatArray
     code: IntArray
     physician: pl.Series
     fold: IntArray
     alone: tuple[FloatArray, ...]
+
+    @property
+    def known(self) -> BoolArray:
+        """Whether a decision is known, per patient and decision."""
+        return np.asarray(self.decided != MISSING)
 
 
 @renamed(seed="random_state")
@@ -162,12 +167,11 @@ def predict_decisions(X: Any, decisions: Any, physician: Any, seed: int) -> Pred
     table = nw.from_native(decisions, eager_only=True).to_polars()
     names = checked_names(table.columns)
     values = np.column_stack([_coded(table[name]) for name in names])
-    known = values != _MISSING
     everybody = Observed.of(X, np.zeros(len(values)), physician, keep_missing=True)
     own, pooled = (np.full(values.shape, 0.5) for _ in range(2))
     alone = []
     for k, name in enumerate(names):
-        rows = np.flatnonzero(known[:, k])
+        rows = np.flatnonzero(values[:, k] != MISSING)
         if len(np.unique(values[rows, k])) < 2:
             raise InputError(
                 f"every decision in column '{name}' is the same; there is nothing to compare"
@@ -183,7 +187,7 @@ def predict_decisions(X: Any, decisions: Any, physician: Any, seed: int) -> Pred
         alone.append(scored)
     fold = common_folds(everybody.covariates, values, everybody.code, seed)
     return PredictedDecisions(
-        names, values, known, own, pooled, everybody.code, everybody.named, fold, tuple(alone)
+        names, values, own, pooled, everybody.code, everybody.named, fold, tuple(alone)
     )
 
 
@@ -201,7 +205,7 @@ def _coded(column: pl.Series) -> IntArray:
     values = column.cast(pl.Float64).fill_nan(None)
     if not values.drop_nulls().is_in([0.0, 1.0]).all():
         raise InputError(f"column '{column.name}' takes 0 and 1 only, and nothing where missing")
-    return values.fill_null(float(_MISSING)).to_numpy().astype(np.int64)
+    return values.fill_null(float(MISSING)).to_numpy().astype(np.int64)
 
 
 def common_folds(covariates: FloatArray, values: IntArray, code: IntArray, seed: int) -> IntArray:
@@ -235,10 +239,9 @@ def several_of(found: PredictedDecisions) -> Several:
     chain = conditionals(predicted, decided, code, found.fold[rows])
     at, table = positions(decided), chained(chain)
     size = np.bincount(code, minlength=J)
-    joint = _spread(code, J, lambda to, n: differ_bound(table, at, to, n))
-    blind = chained(apart(predicted))
-    ignoring = _spread(code, J, lambda to, n: differ_bound(blind, at, to, n))
-    number = _spread(code, J, lambda to, n: difference_bound(predicted, table, at, to, n))
+    joint = differ_bound(table, at, code, J)
+    ignoring = differ_bound(chained(apart(predicted)), at, code, J)
+    number = difference_bound(predicted, table, at, code, J)
     n_decisions = len(found.names)
     most = 1 - 0.5**n_decisions
     low, high = _ends(joint, most)
@@ -269,18 +272,6 @@ def several_of(found: PredictedDecisions) -> Several:
     )
 
 
-def _spread(code: IntArray, J: int, bounded: Callable[[IntArray, int], Bound]) -> Bound:
-    """Bound those who have patients; the others get NaN."""
-    present, to = np.unique(code, return_inverse=True)
-    found = bounded(to.astype(np.int64), len(present))
-    parts = []
-    for values in (found.score, found.raw, found.effective):
-        column = np.full(J, np.nan)
-        column[present] = values
-        parts.append(column)
-    return Bound(*parts)
-
-
 def _ends(found: Bound, most: float) -> tuple[FloatArray, FloatArray]:
     low, high, _ = found.interval(LEVEL)
     return np.minimum(low, most), np.minimum(high, most)
@@ -304,13 +295,13 @@ def _of_decision(
     code, y = found.code[rows], found.decided[rows, k]
     alone = np.minimum(found.alone[k], 0.5)
     # Chance is held back in full: this is an estimate, beside the bound that is none.
-    shrunk = _spread(code, J, lambda to, n: bound(across.predicted[rows, k], y, to, n, None, 0.0))
+    shrunk = bound(across.predicted[rows, k], y, code, J, None, 0.0)
     given = np.full(J, np.nan)
     if k:
         before = positions(found.decided[complete, :k])
         chance = chain[k][np.arange(len(complete)), before]
         last = found.decided[complete, k]
-        given = _spread(found.code[complete], J, lambda to, n: bound(chance, last, to, n)).score
+        given = bound(chance, last, found.code[complete], J).score
     return pl.DataFrame(
         {
             "physician": found.physician,
@@ -352,10 +343,9 @@ def _pairs(found: PredictedDecisions, across: Across) -> tuple[pl.DataFrame, pl.
                 "steadiness": float(across.correlation[a, b]),
             }
         )
-        present, to = np.unique(found.code[rows], return_inverse=True)
-        size = np.bincount(to).astype(np.float64)
-        error = np.sqrt(panel_means(noise, to, size) / size) / scale
-        shrunk = shrink(panel_means(product, to, size) / scale, error)
+        present, size = np.unique(found.code[rows], return_counts=True)
+        own, chance = (panel_means(each, found.code[rows], J)[present] for each in (product, noise))
+        shrunk = shrink(own / scale, np.sqrt(chance / size) / scale)
         columns = {"correlation": shrunk.value, "low": shrunk.low, "high": shrunk.high}
         counts = np.bincount(found.code[rows], minlength=J)
         table = {"n_patients": counts} | {name: np.full(J, np.nan) for name in columns}

@@ -68,43 +68,31 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
             halves = compare_halves(main.estimator, observed, check.request.random_state)
     leaks = [each.column for each in check.prepared.leaks if each.certain]
-    appraised = concluded(
+    grounds = Grounds(
         main.evidence,
-        main.scores,
+        None,
         halves,
-        rule_found=rule_strength(main.evidence, observed, rule),
-        leak=leaks[0] if leaks and check.request.covariates is None else None,
-        case_mix=case_mix(observed, rule.probability),
-        others=[each.scores for each in others],
+        rule_strength(main.evidence, observed, rule),
+        leaks[0] if leaks and check.request.covariates is None else None,
+        case_mix(observed, rule.probability),
         over_limits=gain_over_limits(main.evidence, observed, check.request.random_state),
-        matters=check.request.matters,
-        raw=main.evidence.raw,
     )
+    others_scores = [each.scores for each in others]
+    appraised = concluded(grounds, main.scores, others_scores, check.request.matters)
     judged = appraised.verdict
     said = tuple(check.request.words.said(reason) for reason in judged.reasons)
     return replace(appraised, verdict=replace(judged, reasons=said))
 
 
 def concluded(
-    evidence: Evidence,
-    scores: Scores,
-    halves: Halves | None,
-    *,
-    rule_found: float,
-    leak: str | None = None,
-    case_mix: float = 1.0,
-    others: Sequence[Scores] = (),
-    over_limits: float = float("inf"),
-    matters: float = MATTERS,
-    raw: FloatArray | None = None,
+    grounds: Grounds, scores: Scores, others: Sequence[Scores] = (), matters: float = MATTERS
 ) -> Appraisal:
     """Widen intervals, say what all say together, and judge; nothing is fitted any more.
 
-    For `rule_found`, `leak`, `case_mix` and `over_limits` see
-    :class:`intravar.measurement.verdict.Grounds`. How much physicians differ is read off `raw`,
-    scores in which chance is not held back; `others` are those of the other methods that were asked
-    for.
+    The group, and what `scores` go with, are added to the `grounds`. `others` are scores of the
+    other methods that were asked for.
     """
+    evidence, halves, rule_found = grounds.evidence, grounds.halves, grounds.rule_found
     predicts = evidence.predicted() is not None
     # Without a rule the number is that of any two patients, which is no bound of anything.
     pull = halves.pull if halves is not None and predicts and rule_found >= RULE_FOUND else 0.0
@@ -122,7 +110,7 @@ def concluded(
         *(discordance, error, scores.n_patients, ends),
         fall=falls(discordance, pull + closer),
         doubt=doubt,
-        raw=raw,
+        raw=evidence.raw,
         narrowed=_narrowed(scores, evidence, halves),
         matters=matters,
     )
@@ -130,17 +118,12 @@ def concluded(
         told = (discordance, error, scores.n_patients, scores.n_for)
         group = replace(group, explained=explained_of_all(*told, doubt))
         scores = replace(scores, columns={**scores.columns, **explained_of_each(*told)})
-    grounds = Grounds(
-        evidence,
-        group,
-        halves,
-        rule_found,
-        leak,
-        case_mix,
-        agreement_with(scores, others),
-        order_of_rates(scores),
-        over_limits,
-        order_of_patients(scores),
+    grounds = replace(
+        grounds,
+        group=group,
+        agreement=agreement_with(scores, others),
+        with_rates=rank_correlation(scores.discordance, any_two(scores.n_patients, scores.n_for)),
+        with_patients=order_of_patients(scores),
     )
     return Appraisal(scores, halves, group, judge(grounds))
 
@@ -202,11 +185,6 @@ def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] 
         # With limits of their own all may follow a rule to the letter.
         low = np.zeros_like(low)
     return low, high
-
-
-def order_of_rates(scores: Scores) -> float | None:
-    """Return the rank correlation of scores with what the rates alone would give, 2 r (1 - r)."""
-    return rank_correlation(scores.discordance, any_two(scores.n_patients, scores.n_for))
 
 
 def order_of_patients(scores: Scores) -> float | None:

@@ -68,18 +68,9 @@ def some_panels(panels: list[IntArray], most: int, random: np.random.Generator) 
 
 def subset(observed: Observed, rows: IntArray) -> Observed | None:
     """Return some patients as input of their own; None if nothing is left to compare."""
-    decision = observed.decision[rows]
-    present, code = np.unique(observed.code[rows], return_inverse=True)
-    if len(present) < FEWEST_PHYSICIANS or decision.min() == decision.max():
-        return None
-    return replace(
-        observed,
-        covariates=observed.covariates[rows],
-        decision=decision,
-        code=code.astype(np.int64),
-        named=observed.named[present],
-        _learned={},
-    )
+    part = observed.take(rows)
+    few = len(part.named) < FEWEST_PHYSICIANS
+    return None if few or part.decision.min() == part.decision.max() else part
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,32 +151,29 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
     splits = [each for each in dealt if each is not None]
     if not splits:
         return None
-    rank = float(np.mean([_rank_correlation(each.first, each.second) for each in splits]))
+    pairs = [pair for pair, _ in splits]
+    rank = float(np.mean([_rank_correlation(*pair) for pair in pairs]))
     # Per physician the mean of their halves over all deals, less the whole.
-    whole = np.asarray(estimator.score_, dtype=np.float64)
-    shifts = np.array([_placed(each.shift, each.physicians, len(whole)) for each in splits])
+    shifts = np.array([shift for _, shift in splits])
     there = np.flatnonzero(np.isfinite(shifts).any(axis=0))
-    shift, whole = np.nanmean(shifts[:, there], axis=0), whole[there]
+    shift = np.nanmean(shifts[:, there], axis=0)
+    whole = np.asarray(estimator.score_, dtype=np.float64)[there]
     pull = _pull(shift, whole)
-    own, common = doubts([(each.first, each.second) for each in splits])
+    own, common = doubts(pairs)
     agreement = 2 * rank / (1 + rank) if rank > 0 else rank
     fall = float(falls(whole, pull).mean())
     found = Halves(agreement, 1.0, float(shift.mean()), pull, fall, own, common, len(there))
-    overlap = np.mean([_overlap(each.first, each.second, found) for each in splits])
+    overlap = np.mean([_overlap(*pair, found) for pair in pairs])
     return replace(found, overlap=float(overlap))
 
 
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """One deal of the patients into halves, of the physicians who are in both."""
+def _split(
+    estimator: Estimator, observed: Observed, seed: int, number: int
+) -> tuple[tuple[Half, Half], FloatArray] | None:
+    """Return halves of the physicians who are in both, and how far they lie above the whole.
 
-    first: Half
-    second: Half
-    physicians: IntArray
-    shift: FloatArray
-
-
-def _split(estimator: Estimator, observed: Observed, seed: int, number: int) -> _Split | None:
+    The latter is in the places of all physicians; None where there are too few.
+    """
     halves = estimator.two_halves(observed, number)
     if halves is None:
         halves = _both_fitted(estimator, observed, stream(seed, "halves", str(number)))
@@ -196,9 +184,9 @@ def _split(estimator: Estimator, observed: Observed, seed: int, number: int) -> 
     both = np.flatnonzero(large & np.isfinite(first.score) & np.isfinite(second.score))
     if len(both) < FEWEST_PHYSICIANS:
         return None
-    first, second = first.take(both), second.take(both)
-    shift = (first.score + second.score) / 2 - halves.whole[both]
-    return _Split(first, second, both, shift)
+    shift = np.full(len(first.score), np.nan)
+    shift[both] = ((first.score + second.score) / 2 - halves.whole)[both]
+    return (first.take(both), second.take(both)), shift
 
 
 def _both_fitted(
@@ -212,13 +200,6 @@ def _both_fitted(
         _fitted(clone(estimator), part, observed) for part in parts if part is not None
     )
     return TwoHalves(first, second, np.asarray(estimator.score_, dtype=np.float64))
-
-
-def _placed(values: FloatArray, at: IntArray, n: int) -> FloatArray:
-    """Return values in the places of all physicians, NaN elsewhere."""
-    column = np.full(n, np.nan)
-    column[at] = values
-    return column
 
 
 def _overlap(first: Half, second: Half, found: Halves) -> float:

@@ -69,6 +69,17 @@ class Losses:
     variance: FloatArray
     loss: FloatArray
 
+    def by_panel(
+        self, code: IntArray, n_physicians: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the means of the first two over panels, and the standard error of the second."""
+        expected, wrong, variance = (
+            panel_means(each, code, n_physicians)
+            for each in (self.expected, self.wrong, self.variance)
+        )
+        size = np.bincount(code, minlength=n_physicians)
+        return expected, wrong, np.sqrt(variance / np.maximum(size, 1))
+
 
 @dataclass(frozen=True, eq=False)
 class Bound:
@@ -80,6 +91,12 @@ class Bound:
     score: FloatArray
     raw: FloatArray
     effective: FloatArray
+
+    def known(self, code: IntArray) -> Bound:
+        """Return the same with NaN for those who have none of the patients."""
+        there = np.bincount(code, minlength=len(self.score)) > 0
+        parts = (self.score, self.raw, self.effective)
+        return Bound(*(np.where(there, each, np.nan) for each in parts))
 
     def interval(self, level: float) -> Interval:
         """Return the interval of what the score tends to.
@@ -135,12 +152,8 @@ class LossReader:
 
         Each bound is that of the own panel alone, whoever else is read.
         """
-        size = np.bincount(code, minlength=n_physicians).astype(np.float64)
-        safe = np.maximum(size, 1.0)
-        expected = panel_means(losses.expected, code, safe)
-        raw = expected + panel_means(losses.wrong, code, safe)
-        error = np.sqrt(panel_means(losses.variance, code, safe) / safe)
-        score = raw
+        expected, wrong, error = losses.by_panel(code, n_physicians)
+        score = raw = expected + wrong
         if self.held is not None:
             if left is not None:
                 expected = expected + self.share * (left - expected)
@@ -148,12 +161,13 @@ class LossReader:
             sure = np.maximum(error, _TINY)
             held = np.maximum(expected + self.held.back(raw - expected, sure), 0.0)
             score = np.where(error > _TINY, held, raw)
-        return Bound(score, raw, _effective(losses.loss, score / 2, code, safe, self.usual))
+        return Bound(score, raw, _effective(losses.loss, score / 2, code, self.usual))
 
 
-def panel_means(values: FloatArray, code: IntArray, size: FloatArray) -> FloatArray:
-    """Return the mean over every physician's patients."""
-    return np.asarray(np.bincount(code, values, minlength=len(size)) / size)
+def panel_means(values: FloatArray, code: IntArray, n_physicians: int) -> FloatArray:
+    """Return the mean over every physician's patients, 0 without any."""
+    size = np.bincount(code, minlength=n_physicians)
+    return np.asarray(np.bincount(code, values, minlength=n_physicians) / np.maximum(size, 1))
 
 
 def bound(
@@ -166,8 +180,8 @@ def bound(
 ) -> Bound:
     """Return the bound of every physician from P(yes) predicted without the patient's own decision.
 
-    What every physician's own rule leaves is not asked by default. `least_kept` is the share of by
-    how much predictions are wrong that chance never explains away.
+    NaN without patients. What every physician's own rule leaves is not asked by default.
+    `least_kept` is the share of by how much predictions are wrong that chance never explains away.
 
     Examples
     --------
@@ -198,7 +212,8 @@ def bound_of_losses(
 ) -> Bound:
     """Return the bound of every physician from losses; see :func:`bound`."""
     reader = learn_reader(losses, code, n_physicians, left, least_kept)
-    return reader.of(losses, code, n_physicians, None if left is None else left.value)
+    value = None if left is None else left.value
+    return reader.of(losses, code, n_physicians, value).known(code)
 
 
 def learn_reader(
@@ -208,19 +223,20 @@ def learn_reader(
     left: Left | None = None,
     least_kept: float = LEAST_KEPT,
 ) -> LossReader:
-    """Learn from all physicians how to read the losses of one."""
-    size = np.bincount(code, minlength=n_physicians).astype(np.float64)
-    expected = panel_means(losses.expected, code, size)
-    wrong = panel_means(losses.wrong, code, size)
-    error = np.sqrt(panel_means(losses.variance, code, size) / size)
+    """Learn from all physicians with patients how to read the losses of one."""
+    expected, wrong, error = losses.by_panel(code, n_physicians)
+    there = np.unique(code)
+    wrong, error = wrong[there], error[there]
     held, share = None, 0.0
-    if n_physicians > 1 and (error > _TINY).all():
+    if len(error) > 1 and (error > _TINY).all():
         if left is not None:
-            other = left.value - expected
-            share = share_of(other, wrong, error, left.shared)
+            other = (left.value - expected)[there]
+            share = share_of(other, wrong, error, left.shared[there])
             wrong = wrong - share * other
-        held = _learn_held(wrong, error, least_kept)
-    return LossReader(share, held, _usual(losses.loss, code, size))
+        tau2 = between_variance(wrong, error)
+        weight = 1 / (error**2 + tau2)
+        held = Held(tau2, float(np.sum(weight * wrong) / np.sum(weight)), least_kept)
+    return LossReader(share, held, _usual(losses.loss, code, n_physicians))
 
 
 def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: FloatArray) -> float:
@@ -246,7 +262,7 @@ def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: Fl
 def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: int) -> Interval:
     """Return intervals of what twice the squared error tends to, in cells of patients.
 
-    Nothing is held back: cells are for being compared with each other.
+    Nothing is held back: cells are for being compared with each other. NaN without patients.
 
     Examples
     --------
@@ -254,46 +270,33 @@ def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: i
     >>> np.isnan(found.low).tolist()
     [False, False, True]
     """
-    size = np.bincount(cell, minlength=n_cells).astype(np.float64)
-    seen = np.flatnonzero(size)
-    code = np.searchsorted(seen, cell)
     loss = (y - prediction) ** 2
-    raw = 2 * panel_means(loss, code, size[seen])
-    usual = _usual(loss, code, size[seen])
-    found = Bound(raw, raw, _effective(loss, raw / 2, code, size[seen], usual)).interval(LEVEL)
-    spread = [np.full(n_cells, np.nan) for _ in found]
-    for all_cells, values in zip(spread, found, strict=True):
-        all_cells[seen] = values
-    return Interval(*spread)
+    raw = 2 * panel_means(loss, cell, n_cells)
+    effective = _effective(loss, raw / 2, cell, _usual(loss, cell, n_cells))
+    return Bound(raw, raw, effective).known(cell).interval(LEVEL)
 
 
-def _learn_held(wrong: FloatArray, error: FloatArray, least_kept: float) -> Held:
-    tau2 = between_variance(wrong, error)
-    weight = 1 / (error**2 + tau2)
-    mean = float(np.sum(weight * wrong) / np.sum(weight))
-    return Held(tau2, mean, least_kept)
+def _spread(
+    loss: FloatArray, code: IntArray, n_physicians: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return size of every panel, summed squares around its mean, and p (1 - p) of its mean p."""
+    mean = panel_means(loss, code, n_physicians)
+    size, square = (
+        np.bincount(code, each, minlength=n_physicians).astype(np.float64)
+        for each in (None, (loss - mean[code]) ** 2)
+    )
+    return size, square, mean * (1 - mean)
 
 
-def _spread(loss: FloatArray, code: IntArray, size: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and summed squares around it of every physician's losses."""
-    mean = panel_means(loss, code, size)
-    square = np.bincount(code, (loss - mean[code]) ** 2, minlength=len(size))
-    return mean, np.asarray(square, dtype=np.float64)
-
-
-def _usual(loss: FloatArray, code: IntArray, size: FloatArray) -> float:
+def _usual(loss: FloatArray, code: IntArray, n_physicians: int) -> float:
     """Return the spread of all losses around their physicians' means, as a share of yes or no's."""
-    mean, square = _spread(loss, code, size)
-    binomial = mean * (1 - mean)
+    size, square, binomial = (each[np.unique(code)] for each in _spread(loss, code, n_physicians))
     return float(square.sum() / max(float((size * binomial).sum()), _TINY))
 
 
-def _effective(
-    loss: FloatArray, share: FloatArray, code: IntArray, size: FloatArray, usual: float
-) -> FloatArray:
+def _effective(loss: FloatArray, share: FloatArray, code: IntArray, usual: float) -> FloatArray:
     """Return how many yes-or-no trials with this share have a mean as sure as these losses."""
-    mean, square = _spread(loss, code, size)
-    binomial = mean * (1 - mean)
+    size, square, binomial = _spread(loss, code, len(share))
     spread = (square + SPREAD_PATIENTS * usual * binomial) / (size - 1 + SPREAD_PATIENTS)
     trials = size * share * (1 - share) / np.maximum(spread, _TINY)
     # Losses within 0 and 1 are at least as sure as yes or no.

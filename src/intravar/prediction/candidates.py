@@ -73,7 +73,7 @@ class Candidates:
 
         `score` is the common score of all patients, where some of them were learned from.
         """
-        y, code, J = task.y, task.code, len(task.panels)
+        y, code, J = task.y, task.code, len(task)
         rows, wanted = np.flatnonzero(known), np.flatnonzero(asked)
         if score is None:
             score = self.second.scores(task.bins)
@@ -100,7 +100,7 @@ def learn_candidates(
     Of very many patients those of a sample of physicians are learned from. The search for what is
     common to rules may begin at a neighbouring fit, which saves rounds.
     """
-    y, code, J = task.y, task.code, len(task.panels)
+    y, code, J = task.y, task.code, len(task)
     rows = np.flatnonzero(known & task.sampled)
     chosen = telling_columns(task.columns, y, code, rows, J)
     Z = np.column_stack([np.ones(len(y)), np.zeros(len(y)), task.columns[:, chosen]])

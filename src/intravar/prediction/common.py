@@ -13,13 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, LossReader, learn_reader, losses_of, panel_means
-from intravar.prediction.held_out import Fold, FoldScores, Shares, held_out, read_folds
+from intravar.prediction.held_out import CrossFitted, Fold, Shares, held_out, read_folds
 from intravar.prediction.own_rules import OwnRules, SharedWeights, learn_own_rules, learn_weights
 from intravar.prediction.stacking import log_likelihood
 from intravar.prediction.tasks import Task, View
@@ -90,30 +89,27 @@ class PredictionCommon:
     def _predict(self, task: Task) -> Predicted:
         colleagues = self.losses.expected(task.bins)
         if not self.deals:
-            shares = self.shares.predict(task.y, task.code, len(task.panels), counted=False)
+            shares = self.shares.predict(task.y, task.code, len(task), counted=False)
             return Predicted(*shares, {}, colleagues)
         scores = [read_folds(folds, task.dealt(seed)) for seed, folds in self.deals.items()]
         return Predicted(*averaged(scores), by_candidate(scores[0], task.y), colleagues)
 
     def _read(self, task: Task, observed: Observed, said: Predicted) -> PredictionReading:
-        y, code, panels = task.y, task.code, task.panels
+        y, code = task.y, task.code
         left = None if self.own_rules is None else self.own_rules.left(task, said.pooled)
-        size = np.maximum(panels.sizes, 1).astype(np.float64)
         gain, candidates = np.zeros(len(y)), said.by_candidate
         if self.deals:
             best, blind = _told(said.personal, y), _told(said.pooled, y)
             gain = best - blind
             candidates = {"best": float(best.mean()), **candidates}
-        bound = self.reader.of(losses_of(said.personal, y), code, len(panels), left)
-        names = [observed.physicians[at] for at in panels.physicians]
+        bound = self.reader.of(losses_of(said.personal, y), code, len(task), left)
+        names = [observed.physicians[at] for at in task.physicians]
         return PredictionReading(
-            panels.as_given(said.personal),
-            panels.as_given(said.pooled),
-            Bound(
-                *(panels.by_physician(part) for part in (bound.score, bound.raw, bound.effective))
-            ),
-            panels.by_physician(2 * panel_means(said.colleagues, code, size)),
-            panels.by_physician(panel_means(gain, code, size)),
+            task.as_given(said.personal),
+            task.as_given(said.pooled),
+            Bound(*(task.by_physician(part) for part in (bound.score, bound.raw, bound.effective))),
+            task.by_physician(2 * panel_means(said.colleagues, code, len(task))),
+            task.by_physician(panel_means(gain, code, len(task))),
             candidates,
             self.weights.table(task, names),
         )
@@ -128,35 +124,34 @@ def learn_predictions(
     """
     seed = seeds[0]
     first = held_out(observed, n_folds, seed, n_threads)
-    task, y, code, J = first.task, first.task.y, first.task.code, len(first.task.panels)
+    task, y, code, J = first.task, first.task.y, first.task.code, len(first.task)
     with threadpool_limits(limits=1, user_api="blas"):
-        personal, pooled, candidates = first.personal, first.pooled, dict[str, float]()
-        deals: dict[int, tuple[Fold, ...]] = {}
+        found = {seed: first}
+        if first.folds:
+            dealt = {each: held_out(observed, n_folds, each, n_threads) for each in seeds}
+            found = {each: deal for each, deal in dealt.items() if deal.folds}
+        personal, pooled = averaged([deal.predicted for deal in found.values()])
         left, own_rules = None, None
-        if first.scores is not None:
-            found = {each: held_out(observed, n_folds, each, n_threads) for each in seeds}
-            deals = {each: deal.folds for each, deal in found.items() if deal.scores is not None}
-            scores = [deal.scores for deal in found.values() if deal.scores is not None]
-            personal, pooled = averaged(scores)
-            candidates = by_candidate(first.scores, y)
+        if first.folds:
             own_rules, left = learn_own_rules(task, personal, pooled, seed)
         reader = learn_reader(losses_of(personal, y), code, J, left)
         colleagues, losses = expected_losses(task.bins, (y - personal) ** 2, code, J, seed)
         weights = learn_weights(task, first.view.layout.names)
     shares = Shares(len(y), int(y.sum()))
+    deals = {each: deal.folds for each, deal in found.items() if deal.folds}
     common = PredictionCommon(
         first.view, n_folds, deals, shares, reader, own_rules, losses, weights
     )
-    return common, Predicted(personal, pooled, candidates, colleagues)
+    return common, Predicted(personal, pooled, by_candidate(first.predicted, y), colleagues)
 
 
-def averaged(deals: Sequence[FoldScores]) -> tuple[FloatArray, FloatArray]:
+def averaged(deals: Sequence[CrossFitted]) -> tuple[FloatArray, FloatArray]:
     """Return P(yes), own and pooled, averaged over deals."""
-    personal = np.mean([expit(each.score) for each in deals], axis=0)
-    return personal, np.mean([expit(each.pooled) for each in deals], axis=0)
+    personal = np.mean([each.personal for each in deals], axis=0)
+    return personal, np.mean([each.pooled for each in deals], axis=0)
 
 
-def by_candidate(scores: FoldScores, y: IntArray) -> dict[str, float]:
+def by_candidate(scores: CrossFitted, y: IntArray) -> dict[str, float]:
     """Return the mean held-out log-likelihood of every candidate."""
     return {
         name: float(log_likelihood(values, y).mean())

@@ -43,19 +43,19 @@ class Fold:
 
 
 @dataclass(frozen=True, eq=False)
-class FoldScores:
-    """Logits of P(yes) of all patients from the folds that they are not in.
+class CrossFitted:
+    """P(yes) of all patients from the folds that they are not in.
 
-    By the best prediction of this physician, by the best that does not know the physician, and by
-    every candidate alone.
+    Personal predictions know the physician, pooled ones do not. Beside them the logits of every
+    candidate alone; there are none where no rule is looked for.
     """
 
-    score: FloatArray
+    personal: FloatArray
     pooled: FloatArray
     by_candidate: dict[str, FloatArray]
 
 
-def cross_fit(task: Task, n_threads: int = 1) -> tuple[tuple[Fold, ...], FoldScores]:
+def cross_fit(task: Task, n_threads: int = 1) -> tuple[tuple[Fold, ...], CrossFitted]:
     """Learn every fold from the other folds; predict every patient on the way.
 
     The result does not depend on the number of threads.
@@ -89,7 +89,7 @@ def read_folds(
     task: Task,
     columns: Sequence[FloatArray] | None = None,
     n_threads: int = 1,
-) -> FoldScores:
+) -> CrossFitted:
     """Predict the patients of every fold by what was learned without it.
 
     `columns` is, by fold, the common score of all patients, where some of them were learned from.
@@ -104,7 +104,7 @@ def read_folds(
         score[out], pooled[out] = folds[k].stack.scores(level)
         for name, values in level.logits.items():
             by_candidate.setdefault(name, np.zeros(n))[out] = values
-    return FoldScores(score, pooled, by_candidate)
+    return CrossFitted(expit(score), expit(pooled), by_candidate)
 
 
 def _predict_fold(
@@ -113,31 +113,6 @@ def _predict_fold(
     out = task.fold == k
     handed_in = None if columns is None else columns[k]
     return folds[k].candidates.predict(task, ~out, out, handed_in)
-
-
-def half_scores(
-    task: Task, folds: Sequence[Fold], n_threads: int = 1
-) -> list[tuple[FloatArray, FloatArray]]:
-    """Predict every patient from either half of the other folds: scores, and pooled scores.
-
-    Held against predictions from all of the other folds, they show what twice as many patients
-    teach.
-    """
-    parts = (task.part, ~task.part)
-    work = [
-        partial(_predict_from, task, (task.fold != k) & part, k, fold.candidates.hyper)
-        for part in parts
-        for k, fold in enumerate(folds)
-    ]
-    levels = iter(in_threads(work, n_threads))
-    found = []
-    for _ in parts:
-        score, pooled = np.zeros(len(task.y)), np.zeros(len(task.y))
-        for k, fold in enumerate(folds):
-            own = task.fold == k
-            score[own], pooled[own] = fold.stack.scores(next(levels))
-        found.append((score, pooled))
-    return found
 
 
 def _predict_from(task: Task, known: npt.NDArray[np.bool_], k: int, start: Hyper) -> Level:
@@ -206,16 +181,13 @@ class Shares:
 class HeldOut:
     """Predictions of the patients who were learned from, in the order of the panels.
 
-    There are no folds and scores where there are too few patients, or one decision for all.
-    Personal predictions know the physician, pooled ones do not.
+    There are no folds where there are too few patients, or one decision for all.
     """
 
     view: View
     task: Task
     folds: tuple[Fold, ...]
-    scores: FoldScores | None
-    personal: FloatArray
-    pooled: FloatArray
+    predicted: CrossFitted
 
 
 def held_out(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> HeldOut:
@@ -233,12 +205,11 @@ def _held_out(observed: Observed, n_folds: int, seed: int, n_threads: int) -> He
     too_few = len(y) < FEWEST_PATIENTS or y.min() == y.max()
     if too_few or len(np.unique(task.fold)) < n_folds:
         shares = Shares(len(y), int(y.sum()))
-        own, pooled = shares.predict(y, task.code, len(task.panels), counted=True)
-        return HeldOut(view, task, (), None, own, pooled)
+        predicted = shares.predict(y, task.code, len(task), counted=True)
+        return HeldOut(view, task, (), CrossFitted(*predicted, {}))
     # The products are many and small: threads of BLAS would only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
-        folds, scores = cross_fit(task, n_threads)
-    return HeldOut(view, task, folds, scores, expit(scores.score), expit(scores.pooled))
+        return HeldOut(view, task, *cross_fit(task, n_threads))
 
 
 def half_predictions(
@@ -255,11 +226,29 @@ def half_predictions(
 
 
 def _half_predictions(found: HeldOut, n_threads: int) -> list[tuple[FloatArray, FloatArray]]:
+    """Predict every patient from either half of the other folds.
+
+    Held against predictions from all of the other folds, they show what twice as many patients
+    teach.
+    """
     if not found.folds:
         return []
+    task, halves = found.task, []
+    parts = (task.lone_half, ~task.lone_half)
+    work = [
+        partial(_predict_from, task, (task.fold != k) & part, k, fold.candidates.hyper)
+        for part in parts
+        for k, fold in enumerate(found.folds)
+    ]
     with threadpool_limits(limits=1, user_api="blas"):
-        scores = half_scores(found.task, found.folds, n_threads)
-    return [(expit(own), expit(pooled)) for own, pooled in scores]
+        levels = iter(in_threads(work, n_threads))
+        for _ in parts:
+            own, pooled = np.zeros(len(task.y)), np.zeros(len(task.y))
+            for k, fold in enumerate(found.folds):
+                out = task.fold == k
+                own[out], pooled[out] = fold.stack.scores(next(levels))
+            halves.append((expit(own), expit(pooled)))
+    return halves
 
 
 def deal_bound(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> Half:
@@ -267,7 +256,7 @@ def deal_bound(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) 
     found = held_out(observed, n_folds, seed, n_threads)
     with threadpool_limits(limits=1, user_api="blas"):
         rows = np.arange(len(found.task.y))
-        return _bound(found.task, rows, found.personal, found.pooled)
+        return _bound(found.task, rows, found.predicted.personal, found.predicted.pooled)
 
 
 def half_bounds(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> list[Half]:
@@ -276,7 +265,7 @@ def half_bounds(observed: Observed, n_folds: int, seed: int, n_threads: int = 1)
     Nothing where no rule is learned, or where a half holds decisions of one kind alone.
     """
     task = held_out(observed, n_folds, seed, n_threads).task
-    parts = (task.part, ~task.part)
+    parts = (task.lone_half, ~task.lone_half)
     predictions = half_predictions(observed, n_folds, seed, n_threads)
     if not predictions or any(len(np.unique(task.y[part])) < 2 for part in parts):
         return []
@@ -294,12 +283,12 @@ def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> H
     """Return the bounds of physicians by some of their patients, NaN with fewer than two."""
     some = task.take(rows)
     _, left = learn_own_rules(some, own[rows], pooled[rows], task.seed)
-    bound = bound_of_losses(losses_of(own[rows], some.y), some.code, len(some.panels), left)
+    bound = bound_of_losses(losses_of(own[rows], some.y), some.code, len(some), left)
     return Half.placed(
-        np.where(some.panels.sizes >= 2, bound.score, np.nan),
+        np.where(some.sizes >= 2, bound.score, np.nan),
         bound.interval(LEVEL),
-        some.panels.physicians,
-        len(task.panels),
+        some.physicians,
+        len(task),
         is_bound=True,
     )
 
@@ -352,7 +341,7 @@ def _predictions(task: Task, columns: BoolArray, starts: _ByFold) -> tuple[Float
     the same fold.
     """
     bins = np.ascontiguousarray(task.bins[:, columns])
-    y, code, n_physicians = task.y, task.code, len(task.panels)
+    y, code, n_physicians = task.y, task.code, len(task)
     found, learned = np.empty(len(y)), {}
     for fold in range(task.n_folds):
         own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)

@@ -61,7 +61,7 @@ def learn_own_rules(
     `prediction` and `pooled` are P(yes) by predictions that have not seen the decision: the best
     ones, and those that do not know the physician. The seed is that of the draws.
     """
-    y, code, J = task.y, task.code, len(task.panels)
+    y, code, J = task.y, task.code, len(task)
     common = np.flatnonzero(task.sampled)
     chosen = telling_columns(task.columns, y, code, common, J)
     Z = _table(task, chosen, pooled)
@@ -69,9 +69,8 @@ def learn_own_rules(
     hyper = sampled_hyper(Z, y, code, common, J, start, seed)
     rules = _fitted(task, Z, hyper)
     p, slopes = rules.slopes(Z, code)
-    size = task.panels.sizes.astype(np.float64)
     moved, held = (
-        np.column_stack([panel_means(2 * (1 - 2 * at) * slope, code, size) for slope in slopes.T])
+        np.column_stack([panel_means(2 * (1 - 2 * at) * slope, code, J) for slope in slopes.T])
         for at in (p, prediction)
     )
     shared = np.einsum("jk,jkl,jl->j", moved, rules.covariance, held)
@@ -86,12 +85,11 @@ def _table(task: Task, chosen: IntArray, pooled: FloatArray | None = None) -> Fl
 
 def _fitted(task: Task, Z: FloatArray, hyper: Hyper) -> PersonalRules:
     rows = np.arange(len(task.y))
-    return fit_rules(Z, task.y, task.code, rows, len(task.panels), hyper)
+    return fit_rules(Z, task.y, task.code, rows, len(task), hyper)
 
 
 def _left(task: Task, p: FloatArray) -> FloatArray:
-    size = np.maximum(task.panels.sizes, 1).astype(np.float64)
-    return panel_means(2 * p * (1 - p), task.code, size)
+    return panel_means(2 * p * (1 - p), task.code, len(task))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +105,7 @@ class SharedWeights:
 
         Nobody's weights depend on who else is asked about.
         """
-        J = len(task.panels)
+        J = len(task)
         rules = _fitted(task, _table(task, self.chosen), self.hyper)
         weight = rules.theta[:, 1:-2]
         error = np.sqrt(np.einsum("jkk->jk", rules.covariance))[:, 1:-2]
@@ -131,7 +129,7 @@ def learn_weights(task: Task, names: Sequence[str]) -> SharedWeights:
     Weights are per standard deviation of the covariate, from a rule without trees that is learned
     from all patients: it describes, and predicts nothing.
     """
-    y, code, J = task.y, task.code, len(task.panels)
+    y, code, J = task.y, task.code, len(task)
     rows = np.flatnonzero(task.sampled)
     chosen = telling_columns(task.columns, y, code, rows, J)
     Z = _table(task, chosen)

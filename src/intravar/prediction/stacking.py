@@ -149,13 +149,10 @@ class Stack:
         """
         blended = summed(self.blend, list(level.logits.values()))
         blind = summed(self.blind_blend, [level.logits[name] for name in self.blind])
-        return self._mixed(blended, level), blind
-
-    def _mixed(self, blended: FloatArray, level: Level) -> FloatArray:
-        if self.grown is None:
-            return np.asarray(blended)
-        along = self.grown.scores(level)
-        return np.asarray((1 - self.mixture) * blended + self.mixture * along)
+        if self.grown is not None:
+            along = self.grown.scores(level)
+            blended = (1 - self.mixture) * blended + self.mixture * along
+        return blended, blind
 
 
 def summed(weights: FloatArray, columns: Sequence[FloatArray]) -> FloatArray:

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.learning.boosted_trees import Bins
 from intravar.observed import Observed
 from intravar.panels import Layout, Panels
 from intravar.prediction.own_forests import filled
@@ -123,66 +122,47 @@ def telling_columns(
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class Task(Panels):
     """Panels made ready; nothing here was learned from decisions.
 
     Columns of a personal rule with the covariate that each belongs to, and covariates without gaps.
     The seed is that of how patients are dealt.
     """
 
-    panels: Panels
     columns: FloatArray
     owner: IntArray
     covariates: FloatArray
     n_folds: int
     seed: int
 
-    @property
-    def y(self) -> IntArray:
-        """Decision of every patient."""
-        return self.panels.y
-
-    @property
-    def code(self) -> IntArray:
-        """Panel of every patient."""
-        return self.panels.code
-
-    @property
-    def bins(self) -> Bins:
-        """Binned covariates."""
-        return self.panels.bins
-
     @cached_property
     def fold(self) -> IntArray:
         """Fold of every patient."""
-        return self.panels.deal(self.n_folds, self.seed)
+        return self.deal(self.n_folds, self.seed)
 
     @cached_property
     def half(self) -> BoolArray:
         """Half to which a patient belongs where models of two halves score each other."""
-        return np.asarray(self.panels.deal(2, self.seed, "half") == 1)
+        return np.asarray(self.deal(2, self.seed, "half") == 1)
 
     @cached_property
-    def part(self) -> BoolArray:
+    def lone_half(self) -> BoolArray:
         """Half to which a patient belongs where one half is learned from alone."""
-        return np.asarray(self.panels.deal(2, self.seed, "part") == 1)
+        return np.asarray(self.deal(2, self.seed, "part") == 1)
 
     @cached_property
     def sampled(self) -> BoolArray:
         """Whether what is common is learned from the patient's physician."""
-        order = stream(self.seed, "prediction", "sample").permutation(len(self.panels))
-        sizes = self.panels.sizes[order]
+        order = stream(self.seed, "prediction", "sample").permutation(len(self))
+        sizes = self.sizes[order]
         taken = np.zeros(len(order), dtype=np.bool_)
         taken[order[np.cumsum(sizes) - sizes < MOST_COMMON]] = True
         return taken[self.code]
 
-    def take(self, rows: IntArray) -> Task:
+    def take(self, rows: IntArray) -> Self:
         """Return some of the patients; physicians that are learned from stay the same."""
         some = replace(
-            self,
-            panels=self.panels.take(rows),
-            columns=self.columns[rows],
-            covariates=self.covariates[rows],
+            super().take(rows), columns=self.columns[rows], covariates=self.covariates[rows]
         )
         # Kept as it is: another set of physicians would be sampled from fewer patients.
         some.__dict__["sampled"] = self.sampled[rows]
@@ -210,4 +190,11 @@ class View:
         """Make checked input ready."""
         panels = self.layout.panels(observed)
         columns, owner = scaled_columns(panels.X, self.scales)
-        return Task(panels, columns, owner, filled(panels.X), n_folds, seed)
+        return Task(
+            **vars(panels),
+            columns=columns,
+            owner=owner,
+            covariates=filled(panels.X),
+            n_folds=n_folds,
+            seed=seed,
+        )

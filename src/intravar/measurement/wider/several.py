@@ -11,6 +11,7 @@ import polars as pl
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, option
 from intravar.estimators.several import (
+    MISSING,
     PredictedDecisions,
     Several,
     checked_names,
@@ -20,8 +21,6 @@ from intravar.estimators.several import (
 from intravar.measurement.result import Measurement, OneDecision
 from intravar.observed import in_natural_order
 from intravar.request import Request
-
-_UNKNOWN = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,7 @@ def _predicted(
     place = {name: at for at, name in enumerate(named.to_list())}
     rows = np.unique(np.concatenate([each["row"].to_numpy() for each in patients]))
     shape = (len(rows), len(patients))
-    values, code = np.full(shape, _UNKNOWN, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    values, code = np.full(shape, MISSING, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     own, pooled = np.full(shape, 0.5), np.full(shape, 0.5)
     alone = []
     for k, (measurement, told) in enumerate(zip(measurements.values(), patients, strict=True)):
@@ -104,9 +103,8 @@ def _predicted(
     order = _by_content(own, pooled, values, code)
     own, pooled, values, code = own[order], pooled[order], values[order], code[order]
     fold = common_folds(np.hstack([own, pooled]), values, code, seed)
-    known = values != _UNKNOWN
     return PredictedDecisions(
-        tuple(measurements), values, known, own, pooled, code, named, fold, tuple(alone)
+        tuple(measurements), values, own, pooled, code, named, fold, tuple(alone)
     )
 
 

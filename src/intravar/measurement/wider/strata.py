@@ -170,7 +170,7 @@ def _levels(
     centred = np.eye(len(names)) - share
     alike = float(loss.mean()) + centred @ effects.value
     error = np.sqrt(np.diag(centred @ effects.covariance @ centred.T))
-    known = np.isfinite(effects.p_value)
+    alike = np.where(np.isfinite(effects.p_value), alike, np.nan)
     return pl.DataFrame(
         {
             "stratum": names,
@@ -179,11 +179,9 @@ def _levels(
             "discordance": mean,
             "low": np.maximum(mean - half, 0.0),
             "high": mean + half,
-            "alike": alike if known else np.full(len(names), np.nan),
-            "alike_low": np.maximum(alike - z * error, 0.0)
-            if known
-            else np.full(len(names), np.nan),
-            "alike_high": alike + z * error if known else np.full(len(names), np.nan),
+            "alike": alike,
+            "alike_low": np.maximum(alike - z * error, 0.0),
+            "alike_high": alike + z * error,
         }
     ).fill_nan(None)
 

@@ -13,7 +13,7 @@ helps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -63,8 +63,7 @@ class Logits:
 
     def only(self, rows: BoolArray) -> Logits:
         """Return the same with nothing known of the other rows."""
-        known = self.known & rows[:, None]
-        return Logits(self.designs, self.offset, self.decided, known, self.code, self.n_physicians)
+        return replace(self, known=self.known & rows[:, None])
 
     def some(self) -> IntArray:
         """Return physicians to learn from: all, or some spread over all by what patients hold."""
@@ -173,7 +172,7 @@ def _by_some(
 ) -> PhysicianEffects:
     """Learn mean and covariance from some physicians, and the effects of all by them."""
     if start is not None:
-        start = PhysicianEffects(start.mean, start.covariance, start.value[some], start.error)
+        start = replace(start, value=start.value[some])
     common = fit_effects(logits.of(some), together=together, start=start, rounds=rounds)
     value = np.tile(common.mean, (logits.n_physicians, 1))
     found = _posterior(logits, common.mean, common.covariance, value, FIRST_STEPS)
@@ -302,5 +301,4 @@ def _excess(found: PhysicianEffects, logits: Logits, k: int) -> FloatArray:
     code, design, span = logits.code[rows], logits.designs[k][rows], logits.spans[k]
     p = found.probability(design, logits.offset[rows, k], span, code)
     variance = np.square(p * (1 - p)) * found.unsure(design, span, code)
-    size = np.maximum(np.bincount(code, minlength=logits.n_physicians), 1).astype(np.float64)
-    return panel_means(2 * variance, code, size)
+    return panel_means(2 * variance, code, logits.n_physicians)
