@@ -280,7 +280,9 @@ def measure_once_more(seen: Seen) -> None:
     page.get_by_label("What changed since").select_option(label="example")
     seen.press("Compare")
     page.get_by_role("heading", name="What changed").wait_for()
-    assert page.get_by_role("row").count() == 5
+    together, each = page.get_by_role("table").all()
+    assert together.get_by_role("row").count() == 6
+    assert each.get_by_role("row").count() == 5
     seen.look()
 
 

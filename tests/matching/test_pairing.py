@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from intravar.matching import costs as costs_module
 from intravar.matching import distances as distances_module
 from intravar.matching import pairing as caliper_module
-from intravar.matching import pairing as pairing_module
 from intravar.matching.assignment import solve
 from intravar.matching.distances import (
     HybridDistances,
@@ -131,7 +130,7 @@ def test_blockwise_caliper_is_numpys_percentile(points, percentile, monkeypatch)
 @pytest.mark.parametrize("n", [3, 60, 300])
 def test_blocks_equal_the_matrix(n, monkeypatch):
     """Leaves, mixtures and points: a block at a time gives what the whole matrix gives."""
-    for module in (costs_module, distances_module, pairing_module):
+    for module in (costs_module, distances_module):
         monkeypatch.setattr(module, "BLOCK_ENTRIES", 500)
     monkeypatch.setattr(caliper_module, "SAMPLE_PATIENTS", 50)
     leaves, points = forest_leaves(n, trees=40), clinical_panel(n)

@@ -207,7 +207,9 @@ def test_lines_say_who_goes_with_whom() -> None:
         joint = Joint(0.4, 0.3, 0.5, 0.4, 0.5, 0.4, 0.6, 0, 0, decisions, (pair,), (), (), ())
         return joint_lines(joint, words)
 
-    assert lines(pair)[1] == "expected number of differences: at most about 0.50 [0.40, 0.60]"
+    assert lines(pair)[1] == (
+        "on average they differ in at most 0.50 decisions (95 % sure: at most 0.60)"
+    )
     assert lines(pair)[-1] == (
         "a and b are given together less often than covariates explain (5 instead of 8 of 100 "
         "patients)"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import expit
 
 from intravar.estimators.base import Estimator
 from intravar.inference.intervals import (
@@ -14,7 +15,6 @@ from intravar.inference.intervals import (
     overdispersion_interval,
     overdispersion_standard_error,
 )
-from intravar.learning.mixed_model import fit_mixed_model, pearson_residuals
 from intravar.observed import Observed
 
 #: Edges of the residuals' histogram; residuals beyond fall into the outer bins.
@@ -47,7 +47,7 @@ class GLMM(Estimator):
     standard_error_
         Of the score; NaN for a panel of one patient.
     model_
-        The whole variational posterior.
+        The whole variational posterior, as statsmodels has it.
     """
 
     name = "glmm"
@@ -62,22 +62,24 @@ class GLMM(Estimator):
     log_sd_prior_sd: float = 1.0
 
     def _fit(self, observed: Observed) -> None:
-        z, y = observed.standardised, observed.decision
+        # Loaded where it is asked for: statsmodels, and pandas with it, serve nothing else.
+        from intravar.learning.mixed_model import fit_mixed_model, pearson_residuals
+
+        z, y, code = observed.standardised, observed.decision, observed.code
         self.model_ = fit_mixed_model(
             z,
             y,
-            observed.code,
+            code,
             len(observed.physicians),
             fixed_prior_sd=self.fixed_prior_sd,
             log_sd_prior_sd=self.log_sd_prior_sd,
         )
-        names = ("intercept", *observed.names)
-        self.fixed_effects_ = dict(zip(names, self.model_.fixed_effects.tolist(), strict=True))
-        self.random_effects_ = self.model_.random_effects
-        self.random_effects_sd_ = self.model_.random_sd
-        self.fitted_probability_ = self.model_.fitted_probability(z, observed.code)
+        fixed, own = self.model_.fe_mean, self.model_.vc_mean
+        self.fixed_effects_ = dict(zip(("intercept", *observed.names), fixed.tolist(), strict=True))
+        self.random_effects_, self.random_effects_sd_ = own, self.model_.vc_sd
+        self.fitted_probability_ = expit(fixed[0] + z @ fixed[1:] + own[code])
         self.residuals_ = pearson_residuals(y, self.fitted_probability_)
-        total = np.bincount(observed.code, self.residuals_**2, minlength=len(self.physicians_))
+        total = np.bincount(code, self.residuals_**2, minlength=len(self.physicians_))
         self.score_ = total / self.n_patients_
         self.reason_ = [None] * len(self.physicians_)
         self._decision = np.asarray(y)
@@ -85,10 +87,10 @@ class GLMM(Estimator):
             y,
             self.fitted_probability_,
             self.residuals_**2,
-            observed.code,
+            code,
             np.column_stack((np.ones(len(z)), z)),
-            self.model_.fixed_sd,
-            self.model_.random_sd,
+            self.model_.fe_sd,
+            self.model_.vc_sd,
         )
 
     def _interval(self, level: float) -> Interval:
@@ -119,8 +121,8 @@ class GLMM(Estimator):
         counts, _ = np.histogram(inside, RESIDUAL_EDGES)
         return {
             "fixed_effects": self.fixed_effects_,
-            "random_effect_sd": float(np.exp(self.model_.log_sd_mean)),
-            "converged": self.model_.converged,
+            "random_effect_sd": float(np.exp(self.model_.vcp_mean[0])),
+            "converged": self.model_.optim_retvals.success,
             "calibration": self.calibration().to_dicts(),
             "residuals": {"edges": RESIDUAL_EDGES.tolist(), "counts": counts.tolist()},
         }

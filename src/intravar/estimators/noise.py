@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,21 +73,21 @@ def components(
     pattern_value = max(float(whole.mean()) - level.value - occasion_value, 0.0)
     system_value = occasion_value + level.value + pattern_value
     unsure = max(CORRECTION_ERROR, (SLOW_PATIENTS * n_physicians / len(y)) ** 2)
-    own_error = _root(unsure * occasion_gain, UNSEEN_ERROR * occasion_value)
-    whole_error = _root(CORRECTION_ERROR * whole_gain, UNSEEN_OF_WHOLE * system_value)
+    own_error = hypot(unsure * occasion_gain, UNSEEN_ERROR * occasion_value)
+    whole_error = hypot(CORRECTION_ERROR * whole_gain, UNSEEN_OF_WHOLE * system_value)
     return Components(
-        NoisePart(system_value, _root(_chance_error(pooled), whole_error)),
+        NoisePart(system_value, hypot(_chance_error(pooled), whole_error)),
         level,
         NoisePart(
             pattern_value,
-            _root(
+            hypot(
                 _between_error(personal, pooled),
                 level.standard_error,
                 unsure * (whole_gain - occasion_gain),
                 UNSEEN_ERROR * pattern_value,
             ),
         ),
-        NoisePart(occasion_value, _root(_chance_error(personal), own_error)),
+        NoisePart(occasion_value, hypot(_chance_error(personal), own_error)),
     )
 
 
@@ -145,10 +146,6 @@ def _between_error(personal: FoldPredictions, pooled: FoldPredictions) -> float:
     swing = _swing(pooled) - _swing(personal)
     p = personal.full
     return float(np.sqrt(np.sum(p * (1 - p) * swing**2)) / len(p))
-
-
-def _root(*errors: float) -> float:
-    return float(np.sqrt(np.sum(np.square(errors))))
 
 
 N_FOLDS = 5

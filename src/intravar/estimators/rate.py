@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from intravar.arrays import FloatArray
+from intravar.arrays import IntArray
 from intravar.estimators.base import Estimator
+from intravar.inference.group import any_two
 from intravar.inference.intervals import Interval, discordance_interval
 from intravar.observed import Observed
 
@@ -40,15 +41,12 @@ class Rate(Estimator):
     most = 0.5
     shares = "rate"
 
-    _n_for: FloatArray
+    _n_for: IntArray
 
     def _fit(self, observed: Observed) -> None:
-        n = self.n_patients_.astype(np.float64)
-        self._n_for = yes = observed.counts[1].astype(np.float64)
-        enough = n >= 2
-        pairs = np.maximum(n * (n - 1), 1.0)
-        self.score_ = np.where(enough, np.minimum(2 * yes * (n - yes) / pairs, 0.5), np.nan)
-        self.reason_ = [None if ok else TOO_FEW for ok in enough]
+        self._n_for = observed.counts[1]
+        self.score_ = np.minimum(any_two(self.n_patients_, self._n_for), self.most)
+        self.reason_ = [TOO_FEW if n < 2 else None for n in self.n_patients_]
 
     def _interval(self, level: float) -> Interval:
         ends = discordance_interval(self._n_for, self.n_patients_, level)

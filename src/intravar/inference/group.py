@@ -366,15 +366,12 @@ def funnel_limits(score: FloatArray, size: FloatArray, error: FloatArray | None)
     if unit <= 0 or len(score) < 2:
         return FunnelLimits(middle, unit, 0.0)
     precision = size / unit**2
-    mean_square = float(np.mean(_drawn_in((score - middle) * np.sqrt(precision)) ** 2))
+    distance = (score - middle) * np.sqrt(precision)
+    drawn_in = np.clip(distance, *np.quantile(distance, [DRAWN_IN, 1 - DRAWN_IN]))
+    mean_square = float(np.mean(drawn_in**2))
     excess = len(score) * mean_square / _left_of_normal() - (len(score) - 1)
     weight = float(precision.sum() - (precision**2).sum() / precision.sum())
     return FunnelLimits(middle, unit, float(np.sqrt(max(0.0, excess) / weight)))
-
-
-def _drawn_in(distance: FloatArray) -> FloatArray:
-    ends = np.quantile(distance, [DRAWN_IN, 1 - DRAWN_IN])
-    return np.clip(distance, *ends)
 
 
 def _left_of_normal() -> float:

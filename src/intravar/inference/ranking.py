@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.special import ndtr
-from scipy.stats import spearmanr
+from scipy.stats import rankdata, spearmanr
 
 from intravar.arrays import BoolArray, FloatArray
 from intravar.errors import InputError
@@ -36,7 +36,7 @@ from intravar.inference.reliability import (
     reliability,
     to_scale,
 )
-from intravar.inference.shrinkage import Method, Shrunken, shrink
+from intravar.inference.shrinkage import Method, shrink
 from intravar.seeds import stream
 
 #: The tail that "worst tenth" means.
@@ -189,17 +189,15 @@ def rank_draws(draws: npt.ArrayLike, *, level: float = LEVEL, seed: int = 0) -> 
 
 def _ranks(values: FloatArray, ties: np.random.Generator | None) -> npt.NDArray[np.unsignedinteger]:
     """Return the rank within every row; a generator ranks equal numbers at random."""
-    n_physicians = values.shape[1]
+    small = np.uint16 if values.shape[1] < 2**16 else np.uint32
     if ties is None:
-        order = np.argsort(values, axis=1)
-    else:
-        # Columns in random order and a stable sort settle ties without favour.
-        shuffled = ties.permuted(np.broadcast_to(np.arange(n_physicians), values.shape), axis=1)
-        within = np.argsort(np.take_along_axis(values, shuffled, axis=1), axis=1, kind="stable")
-        order = np.take_along_axis(shuffled, within, axis=1)
-    ranks = np.empty(values.shape, dtype=np.uint16 if n_physicians < 2**16 else np.uint32)
-    numbers = np.arange(1, n_physicians + 1, dtype=ranks.dtype)
-    np.put_along_axis(ranks, order, np.broadcast_to(numbers, values.shape), axis=1)
+        return np.asarray(rankdata(values, "ordinal", axis=1), dtype=small)
+    # Columns in random order, ranked as they come, settle ties without favour.
+    columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    shuffled = ties.permuted(columns, axis=1)
+    ranks = np.empty(values.shape, dtype=small)
+    found = rankdata(np.take_along_axis(values, shuffled, axis=1), "ordinal", axis=1)
+    np.put_along_axis(ranks, shuffled, found.astype(small), axis=1)
     return ranks
 
 
@@ -327,29 +325,24 @@ def assess(
         size = table["n_patients"].to_numpy()[known]
         _, even, between = even_errors(score[known], error[known], size, ceiling)
     ranks = rank_normal(shrunken.value, shrunken.spread, level=level, seed=seed)
+    derived = {
+        "shrunken": from_scale(shrunken.value, used),
+        "shrunken_low": from_scale(shrunken.low, used),
+        "shrunken_high": from_scale(shrunken.high, used),
+        "reliability": reliability(between, even),
+        "rank": ranks.expected,
+        "rank_low": ranks.low,
+        "rank_high": ranks.high,
+        "p_worst_tenth": ranks.p_worst_tenth,
+    }
     return Assessment(
-        _completed(table, _derived(shrunken, ranks, reliability(between, even), used), known),
+        _completed(table, derived, known),
         rankability(between, even),
         float(from_scale(shrunken.mean, used)),
         shrunken.between_variance,
         used,
         level,
     )
-
-
-def _derived(
-    shrunken: Shrunken, ranks: Ranks, reliable: FloatArray, scale: Scale
-) -> dict[str, FloatArray]:
-    return {
-        "shrunken": from_scale(shrunken.value, scale),
-        "shrunken_low": from_scale(shrunken.low, scale),
-        "shrunken_high": from_scale(shrunken.high, scale),
-        "reliability": reliable,
-        "rank": ranks.expected,
-        "rank_low": ranks.low,
-        "rank_high": ranks.high,
-        "p_worst_tenth": ranks.p_worst_tenth,
-    }
 
 
 def _table(profile: Profiled | pl.DataFrame, level: float) -> pl.DataFrame:

@@ -140,7 +140,7 @@ def between_variance(
     if len(y) < 2:
         return float("nan")
     solvers: dict[str, Callable[[FloatArray, FloatArray], float]] = {
-        "paule-mandel": _paule_mandel,
+        "paule-mandel": lambda y, variance: between_at(len(y) - 1, y, variance),
         "reml": _reml,
         "dersimonian-laird": _dersimonian_laird,
     }
@@ -189,10 +189,6 @@ def between_at(wanted: float, y: FloatArray, variance: FloatArray) -> float:
     return _root_of_decreasing(lambda tau2: q_statistic(tau2, y, variance) - wanted, y)
 
 
-def _paule_mandel(y: FloatArray, variance: FloatArray) -> float:
-    return between_at(len(y) - 1, y, variance)
-
-
 def _reml(y: FloatArray, variance: FloatArray) -> float:
     def slope(tau2: float) -> float:
         """Twice the derivative of the restricted log likelihood."""
@@ -206,10 +202,8 @@ def _reml(y: FloatArray, variance: FloatArray) -> float:
 
 def _dersimonian_laird(y: FloatArray, variance: FloatArray) -> float:
     w = 1 / variance
-    mean, _ = _weighted_mean(y, variance)
-    q = np.sum(w * (y - mean) ** 2)
     scale = np.sum(w) - np.sum(w**2) / np.sum(w)
-    return float(max(0.0, (q - (len(y) - 1)) / scale))
+    return float(max(0.0, (q_statistic(0.0, y, variance) - (len(y) - 1)) / scale))
 
 
 def _root_of_decreasing(function: Callable[[float], float], y: FloatArray) -> float:

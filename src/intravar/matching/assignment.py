@@ -25,7 +25,6 @@ from intravar.matching.costs import (
     Edges,
     PointCosts,
     TiedPairs,
-    tie_breaker,
 )
 from intravar.matching.distances import PanelDistances, PointDistances
 
@@ -36,7 +35,7 @@ SMALL_PANEL = 128
 MARGIN_DIVISOR = 8
 # At most this many pairs per patient join the lists in one round.
 GROWTH = 8
-NOTHING_KNOWN = -(2**62)
+NOTHING_KNOWN, ALL_KNOWN = -(2**62), 2**62
 
 
 class _Graph(NamedTuple):
@@ -67,43 +66,31 @@ def solve(distances: PanelDistances, neighbours: int = DEFAULT_NEIGHBOURS) -> In
 
 def _solve(source: CostSource, neighbours: int) -> IntArray:
     """Find the optimum over all pairs, then settle ties among equals."""
-    if source.n <= SMALL_PANEL:
-        return _solve_small(source)
+    n = source.n
+    # All pairs of a small panel cost less than growing its lists.
+    neighbours = n - 1 if n <= SMALL_PANEL else min(max(neighbours, 1), n - 1)
     # The round through all patients makes sure that the neighbour lists admit some assignment.
-    sigma, tight = _optimum(source, neighbours, np.roll(np.arange(source.n), -1))
-    if 2 * len(tight.first) == source.n:
+    sigma, first, second = _optimum(source, neighbours, np.roll(np.arange(n), -1))
+    if 2 * len(first) == n:
         return sigma
     # At optimal prices an assignment is optimal exactly when all its edges are tight.
-    sigma, _ = _optimum(TiedPairs(source.n, tight.first, tight.second), neighbours, sigma)
-    return sigma
+    return _optimum(TiedPairs(n, first, second), neighbours, sigma)[0]
 
 
-def _solve_small(source: CostSource) -> IntArray:
-    """Do the same on all pairs, which for a small panel costs less than keeping lists."""
-    n = source.n
-    first, second = np.triu_indices(n, k=1)
-    graph = _graph(source, first.astype(np.int64), second.astype(np.int64))
-    sigma, prices = solve_sparse(graph.start, graph.column, graph.cost)
-    doubled = source.cost(np.arange(n), sigma) - prices[sigma] + prices
-    tight = 2 * graph.cost == doubled[graph.row] + doubled[graph.column]
-    if np.count_nonzero(tight) == n:
-        return sigma
-    row, column = graph.row[tight], graph.column[tight]
-    start = np.searchsorted(row, np.arange(n + 1))
-    return solve_sparse(start, column, tie_breaker(row, column))[0]
-
-
-def _optimum(source: CostSource, neighbours: int, feasible: IntArray) -> tuple[IntArray, Edges]:
-    """Return an optimal assignment, and all pairs that an optimal one may use.
+def _optimum(
+    source: CostSource, neighbours: int, feasible: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return an optimal assignment, and both ends of all pairs that an optimal one may use.
 
     ``covered`` remembers what is known about the pairs outside the graph: each costs more than the
     half of ``covered[first] + covered[second]``. Only patients whose price has risen above it are
     priced again.
     """
     everyone = np.arange(source.n)
-    first, second = source.neighbours(min(max(neighbours, 1), source.n - 1))
+    first, second = source.neighbours(neighbours)
     graph = _graph(source, np.concatenate([first, everyone]), np.concatenate([second, feasible]))
-    covered = np.full(source.n, NOTHING_KNOWN, dtype=np.int64)
+    known = NOTHING_KNOWN if neighbours < source.n - 1 else ALL_KNOWN
+    covered = np.full(source.n, known, dtype=np.int64)
     while True:
         sigma, prices = solve_sparse(graph.start, graph.column, graph.cost)
         matched = source.cost(everyone, sigma)
@@ -114,7 +101,7 @@ def _optimum(source: CostSource, neighbours: int, feasible: IntArray) -> tuple[I
         found = _near_pairs(source, limits, risen)
         reduced = 2 * found.cost - doubled[found.first] - doubled[found.second]
         if not (reduced < 0).any():
-            return sigma, _tight_pairs(graph, found.take(reduced == 0), doubled)
+            return sigma, *_tight_pairs(graph, found.take(reduced == 0), doubled)
         if len(reduced) <= GROWTH * source.n:
             covered = limits
         else:
@@ -136,19 +123,14 @@ def _near_pairs(source: CostSource, limits: IntArray, rows: IntArray) -> Edges:
     return Edges(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _tight_pairs(graph: _Graph, found: Edges, doubled: IntArray) -> Edges:
+def _tight_pairs(graph: _Graph, found: Edges, doubled: IntArray) -> tuple[IntArray, IntArray]:
     """Return the pairs at zero reduced cost, in the graph and outside it, each once."""
     inside = (graph.row < graph.column) & (
         2 * graph.cost == doubled[graph.row] + doubled[graph.column]
     )
     n = len(doubled)
-    key = np.concatenate(
-        [graph.row[inside] * n + graph.column[inside], found.first * n + found.second]
-    )
-    cost = np.concatenate([graph.cost[inside], found.cost])
-    key, position = np.unique(key, return_index=True)
-    first, second = np.divmod(key, n)
-    return Edges(first, second, cost[position])
+    listed = graph.row[inside] * n + graph.column[inside]
+    return np.divmod(np.unique(np.concatenate([listed, found.first * n + found.second])), n)
 
 
 def _graph(source: CostSource, first: IntArray, second: IntArray) -> _Graph:

@@ -17,6 +17,7 @@ from intravar.matching.distances import (
     BLOCK_ENTRIES,
     PanelDistances,
     PointDistances,
+    blocks_of_others,
     row_blocks,
 )
 
@@ -93,14 +94,11 @@ class BlockCosts:
 
     def neighbours(self, k: int) -> tuple[IntArray, IntArray]:
         """Return each patient with its ``k`` nearest others."""
-        height = max(1, BLOCK_ENTRIES // self.n)
-        nearest = []
-        for start in range(0, self.n, height):
-            rows = np.arange(start, min(start + height, self.n))
-            block = self._distances.block(rows, 0)
-            block[np.arange(len(rows)), rows] = np.inf
-            # A copy: a view would keep the whole block, and all blocks are the matrix.
-            nearest.append(np.argpartition(block, k - 1, axis=1)[:, :k].copy())
+        # Copies: views would keep whole blocks, and all blocks are the matrix.
+        nearest = [
+            np.argpartition(block, k - 1, axis=1)[:, :k].copy()
+            for _, block in blocks_of_others(self._distances)
+        ]
         second = np.concatenate(nearest).astype(np.int64)
         return np.repeat(np.arange(self.n), k), second.ravel()
 

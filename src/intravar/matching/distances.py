@@ -43,6 +43,16 @@ def row_blocks(n: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
+def blocks_of_others(distances: PanelDistances) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield patients and their distances to all, infinite to themselves, a block at a time."""
+    height = max(1, BLOCK_ENTRIES // distances.n)
+    for start in range(0, distances.n, height):
+        rows = np.arange(start, min(start + height, distances.n))
+        block = distances.block(rows, 0)
+        block[np.arange(len(rows)), rows] = np.inf
+        yield rows, block
+
+
 class MatrixDistances:
     """Distances that are held in memory."""
 

@@ -28,10 +28,10 @@ from intravar.errors import InputError, unknown_name
 from intravar.matching.assignment import solve
 from intravar.matching.costs import BlockCosts
 from intravar.matching.distances import (
-    BLOCK_ENTRIES,
     MatrixDistances,
     PanelDistances,
     PointDistances,
+    blocks_of_others,
     row_blocks,
 )
 
@@ -246,11 +246,7 @@ def nearest_with_replacement(
     if distances.n < 2:
         return too_small(distances.n)
     neighbour, nearest = np.empty(distances.n, dtype=np.int64), np.empty(distances.n)
-    height = max(1, BLOCK_ENTRIES // distances.n)
-    for start in range(0, distances.n, height):
-        rows = np.arange(start, min(start + height, distances.n))
-        block = distances.block(rows, 0)
-        block[np.arange(len(rows)), rows] = np.inf
+    for rows, block in blocks_of_others(distances):
         neighbour[rows], nearest[rows] = block.argmin(axis=1), block.min(axis=1)
     caliper = caliper_of(distances, percentile)
     kept = nearest <= caliper
