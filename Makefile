@@ -90,7 +90,7 @@ test-lowest:  ## the tests with the lowest versions that are supported
 bench: $(VENV)/.ready-dev  ## speed and memory, beside literal baselines
 	@$(PY) -m benchmarks
 
-study: $(VENV)/.ready-core  ## the paper's 94 conditions, all methods (about a quarter of an hour on two processors)
+study: $(VENV)/.ready-core  ## the paper's 94 conditions, all methods (about ten minutes on two processors)
 	@mkdir -p '$(OUT)'
 	@$(PY) -m intravar benchmark all --out '$(OUT)/all'
 

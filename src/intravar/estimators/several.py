@@ -78,9 +78,9 @@ class Several:
     def describe(self) -> str:
         """Say it in words, per hundred pairs of comparable patients."""
         said = [
-            f"Of 100 pairs of comparable patients, at most about {100 * self.differ:.0f} differ in "
+            f"Of 100 pairs of comparable patients, at most {100 * self.differ:.0f} differ in "
             f"at least one of {len(self.decisions)} decisions; the expected number of differences "
-            f"is at most about {self.n_differences:.2f}."
+            f"is at most {self.n_differences:.2f}."
         ]
         for row in nw.from_native(self.pairs).iter_rows(named=True):
             if row["low"] > 0 or row["high"] < 0:
