@@ -21,7 +21,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 FIGURES = ("overview", "score2-panels", "continuum")
-PICTURES = {"physicians-picture": "physicians", "funnel": "funnel", "love": "love"}
+PICTURES = {"physicians-picture": "physicians", "love": "love"}
 
 
 def opened(browser: Browser, report: Path, width: int, height: int, scheme: str = "light") -> Page:
