@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
@@ -120,17 +119,6 @@ def number(value: float | None) -> str:
     ('0.21', '–')
     """
     return "–" if value is None else f"{value:.2f}"
-
-
-def rounded_down(value: float) -> str:
-    """Write a figure with two digits, so that what lies below a limit does not look like it.
-
-    Examples
-    --------
-    >>> rounded_down(0.398), rounded_down(0.29)
-    ('0.39', '0.29')
-    """
-    return f"{math.floor(100 * value + 1e-9) / 100:.2f}"
 
 
 def hundred(value: float | None, missing: str = "–") -> str:

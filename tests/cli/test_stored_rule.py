@@ -27,6 +27,6 @@ def test_the_rule_and_where_the_discordance_lies_are_said() -> None:
     assert "in this order: age 0.123, sex 0.010." in told
     assert "31 %" in told
     assert "84 % of the discordance lies in close calls" in told
-    assert "Most of it lies where age > 80" in told
+    assert "The largest part of it lies where age > 80" in told
     unread = rule_blocks(replace(decision, verdict="not interpretable", location=None), USUAL)
     assert len(unread) == 1

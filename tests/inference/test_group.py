@@ -64,8 +64,7 @@ def test_no_two_figures_contradict_each_other(
         assert group.spread_high < 0.02
     else:
         assert group.spread_low == 0
-        assert group.needed is not None
-        assert group.needed > 0
+        assert group.needed is None or group.needed > 100  # more than they have
 
 
 def test_scores_closer_than_chance_prove_nothing() -> None:

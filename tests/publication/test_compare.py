@@ -91,7 +91,7 @@ def test_else_figures_are_those_that_were_published(folders: tuple[Path, Path]) 
     assert found.physicians.height == 2
     assert not set(NAMES) & set(found.physicians["physician"])
     assert any("matched by the names" in note for note in found.notes)
-    assert any("1 in both has no value" in note for note in found.notes)
+    assert any("1 is in both and has no figure" in note for note in found.notes)
 
 
 def test_without_a_private_folder_exact_figures_are_refused(folders: tuple[Path, Path]) -> None:
@@ -146,7 +146,13 @@ def test_the_same_patients_are_said_to_be(tmp_path: Path) -> None:
     first = stored(tmp_path / "a", KEYS[0], 0.0)
     same = stored(tmp_path / "b", KEYS[1], 0.0, case_word="claim,claims")
     for folder, words in ((first, "the same patients"), (same, "the same claims")):
-        assert any(words in note for note in intravar.compare(first, folder).notes)
+        found = intravar.compare(first, folder)
+        assert any(words in note for note in found.notes)
+        # No interval, and no probability of a change.
+        blocks = documents.comparison_blocks({"": found})
+        tables = [each for each in blocks if hasattr(each, "rows")]
+        assert tables
+        assert all(len(row.cells) == 4 for table in tables for row in table.rows)
     others = stored(tmp_path / "c", KEYS[0], 0.1)
     elsewhere = stored(tmp_path / "d", KEYS[0], 0.0, where="age > 60")
     for folder in (others, elsewhere):

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 COMPILING = "the first measurement after installation compiles: about 10 s more, once"
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
-NOT_RANKED = "Not for comparing {deciders} with each other: see the verdict. In the order of names."
+NOT_RANKED = (
+    "Not for comparing {deciders} with each other: see the verdict. In the order of names, those "
+    "with a range last."
+)
 
 
 @options.of_request(

@@ -35,7 +35,8 @@ def _group(found: Comparison) -> Table:
     caption = "All together: how many of 100 are decided differently."
     if any(change(row) == NONE for row in found.group):
         caption += f" {capital(NONE)}: the difference is within the rounding of both figures."
-    columns = [("of 100", 3, lambda row: row.of), *_FIGURES, ("change", 1, change), _INTERVAL]
+    columns = [("of 100", 3, lambda row: row.of), *_FIGURES, ("change", 1, change)]
+    columns += [] if found.same_patients else [_INTERVAL]
     return table_of("All together", caption, found.group, columns)
 
 
@@ -45,11 +46,16 @@ def _physicians(found: Comparison) -> list[Block]:
         return []
     caption = (
         f"Changes one by one, of 100 pairs of comparable {words.cases}, the surest first. How sure:"
-        f" the probability that it changed by more than {hundred(MATTERS)} in that direction."
+        f" the probability of a true change by more than {hundred(MATTERS)} in the likelier "
+        f"direction. It also uses how much all changed: {words.cases} of one {words.decider} tell "
+        "little alone."
     )
+    if found.same_patients:
+        caption = f"One by one, of 100 pairs of comparable {words.cases}."
     who = (words.decider, 1.5, lambda row: row.physician)
     sure = ("how sure", 1, lambda row: f"{hundred(row.probability)} %")
-    columns = [who, *_FIGURES, ("change", 1, _change), _INTERVAL, sure]
+    columns = [who, *_FIGURES, ("change", 1, _change)]
+    columns += [] if found.same_patients else [_INTERVAL, sure]
     table = table_of("Changes", caption, rows[:MOST_CHANGES], columns)
     more = len(rows) - MOST_CHANGES
     rest = [Paragraph(f"And {words.counted(more)} more.", quiet=True)] if more > 0 else []

@@ -245,7 +245,9 @@ def _with_spread(
     most = most / narrowed
     differences: Differences = "differ" if least > 0 else "not known"
     differences = "less than matters" if most < matters else differences
-    unknown = differences == "not known"
+    needed = patients_needed(even, n_patients, max(spread, matters))
+    # A number that they have already would tell nothing.
+    wanted = differences == "not known" and needed > float(np.median(n_patients))
     return replace(
         group,
         spread=spread,
@@ -255,7 +257,7 @@ def _with_spread(
         p_value=min(1.0, 2 * float(chi2.sf(q_statistic(0.0, score, even**2), len(score) - 1))),
         reliability=rankability(spread**2, even),
         differences=differences,
-        needed=patients_needed(even, n_patients, max(spread, matters)) if unknown else None,
+        needed=needed if wanted else None,
     )
 
 

@@ -39,8 +39,8 @@ _WHOSE = {"where", "table", "query", "sheet"}
 #: What the comparison of several decisions together is called beside that of each.
 TOGETHER = "all decisions together"
 SAME_PATIENTS = (
-    "both times the same {cases} were measured: chance does not come in twice, and the intervals, "
-    "which are for other {cases} the second time, are too wide"
+    "both times the same {cases} were measured: chance does not come in twice, and changes have no "
+    "interval"
 )
 
 
@@ -89,12 +89,15 @@ class Comparison:
         What to mind.
     words
         What whoever asked the second time calls things.
+    same_patients
+        Whether both times the same patients were measured, so that intervals say nothing.
     """
 
     physicians: pl.DataFrame
     group: tuple[ChangedGroup, ...]
     notes: tuple[str, ...]
     words: Words = USUAL
+    same_patients: bool = False
 
     def rows(self) -> tuple[Changed, ...]:
         """Return the physicians one by one, the surest change first."""
@@ -111,12 +114,13 @@ class Comparison:
     def lines(self) -> list[str]:
         """Say in words how many changed, and what to mind."""
         sure = self.physicians.filter(pl.col("probability") >= SURE).height
-        changed = (
-            f"{self.words.counted(self.physicians.height)} in both; {sure:,} of them changed by "
-            f"more than {100 * MATTERS:.0f} of 100, with a probability of {100 * SURE:.0f} % or "
-            "more."
-        )
-        return [changed, *(f"note: {note}" for note in self.notes)]
+        changed = f"{self.words.counted(self.physicians.height)} with a figure both times"
+        if not self.same_patients:
+            changed += (
+                f"; {sure:,} of them changed by more than {100 * MATTERS:.0f} of 100, with a "
+                f"probability of {100 * SURE:.0f} % or more"
+            )
+        return [f"{changed}.", *(f"note: {note}" for note in self.notes)]
 
 
 class _Pair(NamedTuple):
@@ -211,7 +215,7 @@ def _together(pair: _Pair) -> Comparison:
     n, rows = len(joints[0].decisions), []
     for figure, weight, of in (
         ("differ", 1, f"pairs that differ in at least one of {n} decisions, at most"),
-        ("n_differences", n, f"differences in all {n} decisions, of 100 such pairs, at most"),
+        ("n_differences", n, f"differences over all {n} decisions, counted per 100 pairs, at most"),
     ):
         names = [f"{figure}{end}" for end in ("", "_low", "_high")]
         values = [[getattr(each, name) for name in names] for each in joints]
@@ -340,7 +344,8 @@ def _compared(
     figures["probability"] = changes_together(change, error, MATTERS).probability
     physicians = pl.DataFrame({"physician": known["physician"], **figures})
     rounded = physicians.with_columns(pl.col(pl.Float64).round(3))
-    return Comparison(rounded, tuple(group), tuple(notes), words)
+    same = words.fill(SAME_PATIENTS) in notes
+    return Comparison(rounded, tuple(group), tuple(notes), words, same)
 
 
 def _difference(value: FloatArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray, ...]:
@@ -362,7 +367,8 @@ def _notes(
             f"{alone[0]:,} {verb} in the first measurement only, {alone[1]:,} in the second only"
         )
     if without:
-        notes.append(f"{without:,} in both {agree(without, 'has', 'have')} no value in one of them")
+        have = agree(without, "is in both and has", "are in both and have")
+        notes.append(f"{without:,} {have} no figure in one of them")
     other = {
         each.name: each.metadata["section"]
         for each in fields(Request)

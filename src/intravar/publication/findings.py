@@ -57,11 +57,12 @@ def location_lines(location: Location | None, words: Words = USUAL) -> list[str]
     shares = location.close_patients, location.close_discordance or 0.0
     lines = [words.said(close_calls_sentence(*shares))]
     for number, kind in enumerate(location.kinds):
-        much = "Much" if number else "Most"
+        part = "Most" if (kind.discordance or 0.0) > 0.5 else "The largest part"
+        part = "Another part" if number else part
         ends = (100 * (each or 0.0) for each in (kind.patients, kind.discordance))
         patients, discordance = (f"{each:.0f} %" for each in ends)
         lines.append(
-            f"{much} of it lies where {kind.when}: {patients} of {words.cases}, {discordance} of "
+            f"{part} of it lies where {kind.when}: {patients} of {words.cases}, {discordance} of "
             "the discordance."
         )
     return lines

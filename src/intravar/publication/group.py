@@ -100,6 +100,8 @@ GROUP_DIGITS = 2
 #: Up to this step figures over all patients are told of everybody; with a coarser one, of fewer
 #: patients, they follow from what may be told of each.
 FINE = 0.02
+#: Rounded to more than this the parts of noise would say nothing.
+COARSEST_NOISE = 0.05
 _ENDS = ("value", "low", "high")
 SPREAD = ("spread", "spread_low", "spread_high")
 
@@ -148,7 +150,9 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
         )
         if shares
         else None,
-        noise=None if noise is None else published_noise(noise, step, bound),
+        noise=None
+        if noise is None or step > COARSEST_NOISE
+        else published_noise(noise, step, bound),
         repeats=None
         if repeats is None
         else SelfContradiction(
@@ -239,8 +243,11 @@ def published_noise(noise: MeasuredNoise, step: float, bound: float | None = Non
     if bound is not None:
         parts["occasion"] = replace(parts["occasion"], value=_half(bound))
     values = [parts[name].value for name in ("level", "pattern", "occasion")]
-    whole = None if None in values else round(sum(value or 0.0 for value in values), 6)
-    return Noise(**{**parts, "system": replace(parts["system"], value=whole)})
+    if None not in values:
+        whole, system = round(sum(value or 0.0 for value in values), 6), parts["system"]
+        ends = min(system.low or 0.0, whole), max(system.high or 0.0, whole)
+        parts["system"] = Figure(whole, *ends)
+    return Noise(**parts)
 
 
 def _half(value: float | None) -> float | None:

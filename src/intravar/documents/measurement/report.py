@@ -311,7 +311,7 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
     made = (
         f"Method: {method.label} ({words.said(method.idea)}). Source: {published.source}. Seed "
         f"{request.random_state}; {words.a_decider} needs {request.min_panel} {words.cases} and a "
-        f"reliability of {request.min_reliability} to be reported; the smallest count shown is "
+        f"reliability of {request.min_reliability} to be ranked; the smallest count shown is "
         f"{request.smallest_cell}. Made by intravar {published.version}."
     )
     return [

@@ -28,7 +28,7 @@ from intravar.publication.results import (
     StratumRow,
 )
 from intravar.request import MATTERS
-from intravar.tables import hundred, hundreds, most, rounded_down
+from intravar.tables import hundred, hundreds, most
 from intravar.wording import Words
 
 TITLE = "How consistently do you decide?"
@@ -308,7 +308,7 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
         ),
         (
             "reliability of your figure (1 is the best)",
-            "" if row.reliability is None else rounded_down(row.reliability),
+            "" if row.reliability is None else f"{row.reliability:.3f}",
         ),
     ]
     return [(name, value) for name, value in known if value]
