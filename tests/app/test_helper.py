@@ -45,3 +45,23 @@ def test_questions_that_wait_end_with_the_helper(tmp_path: Path) -> None:
     for each in asked:
         with pytest.raises(CancelledError):
             each.result(60)
+
+
+def test_one_that_is_just_being_started_ends_too(tmp_path: Path) -> None:
+    helper = Helper(tmp_path / "log")
+    helper.start()
+    helper.close()
+    assert helper._process is None or not helper._process.is_alive()
+
+
+def test_one_that_died_while_idle_fails_no_question(tmp_path: Path) -> None:
+    helper = Helper(tmp_path / "log")
+    try:
+        helper.ask("ready").result(60)
+        process = helper._process
+        assert process is not None
+        process.kill()
+        process.join()
+        helper.ask("ready", again=True).result(60)
+    finally:
+        helper.close()

@@ -17,7 +17,7 @@ from intravar.latent.calibration import (
     map_slopes,
     occupied,
 )
-from intravar.latent.rates import shortest_interval
+from intravar.latent.rates import Posterior, cells_of, shortest_interval
 from intravar.latent.rule_learners import SplineLogit, Task
 from intravar.latent.shared_rule import everybody_eligible, learn_shared
 from intravar.learning.boosted_trees import Rates, _best_split, _histograms, bin_edges, binned
@@ -139,6 +139,14 @@ def test_intervals_cover_under_a_known_rule():
         truth = 2 * p * (1 - p)
         hit.append(np.mean((low <= truth) & (truth <= high)))
     assert 0.92 < np.mean(hit) < 0.98
+
+
+def test_an_interval_that_begins_with_the_smallest_values_begins_at_0():
+    value = np.random.default_rng(0).exponential(0.01, 5000)
+    edge = cells_of(value, np.ones(5000), 100)[None]
+    low, high = Posterior(np.full((1, 100), 0.01), edge, whole=True).interval(0.95)
+    assert low[0] == 0
+    assert high[0] == pytest.approx(0.03, abs=0.003)
 
 
 def test_shortest_interval_keeps_a_boundary():

@@ -92,6 +92,19 @@ def test_extreme_covariates_are_survived_in_silence() -> None:
     assert finite(fit)
 
 
+@pytest.mark.parametrize(("n_physicians", "n_each", "sharp"), [(3, 20_000, 1), (5, 2000, 1000)])
+def test_large_panels_and_sharp_rules_converge(
+    n_physicians: int, n_each: int, sharp: float
+) -> None:
+    rng = np.random.default_rng(0)
+    physician = np.repeat(np.arange(n_physicians), n_each)
+    z = rng.normal(size=(len(physician), 2))
+    predictor = sharp * z[:, 0] + rng.normal(size=n_physicians)[physician]
+    y = rng.random(len(z)) < 0.5 * (1 + np.tanh(predictor / 2))
+    fit = fit_mixed_model(z, y, physician, n_physicians)
+    assert fit.optim_retvals.success
+
+
 def edge_cases() -> list[tuple[str, FloatArray, FloatArray, npt.NDArray[np.intp]]]:
     rng = np.random.default_rng(7)
     z = rng.normal(size=(90, 2))

@@ -59,7 +59,9 @@ class Helper:
         return answer
 
     def _answered(self, key: str, task: str, given: dict[str, Any]) -> Any:
-        if self._process is None:
+        if self._closed:
+            raise CancelledError
+        if self._process is None or not self._process.is_alive():
             spawn = multiprocessing.get_context("spawn")
             self._pipe, theirs = spawn.Pipe()
             process = spawn.Process(target=_work, args=(theirs, str(self._log)))
@@ -87,10 +89,14 @@ class Helper:
         """End the process; what was asked and not answered is cancelled."""
         self._closed = True
         self._line.shutdown(wait=False, cancel_futures=True)
+        self._end()
+        self._line.shutdown()
+        self._end()  # one that was just being started
+
+    def _end(self) -> None:
         if (process := self._process) is not None:
             process.kill()
             process.join()
-        self._line.shutdown()
 
 
 def _work(questions: Connection, log: str) -> None:

@@ -63,6 +63,8 @@ class Posterior:
         ends = np.array(
             [shortest_interval(m, e, level) for m, e in zip(self.mass, self.edge, strict=True)]
         ).reshape(-1, 2)
+        if self.whole:  # one that begins with the smallest values begins at 0
+            ends[:, 0] = np.where(ends[:, 0] <= self.edge[:, 0], 0.0, ends[:, 0])
         if self.doubt is not None:
             # Both ends move away from the mean, as variances add up.
             mean = self._mean_of(self._middle)[:, None]
@@ -83,18 +85,16 @@ def panel_discordance(high: FloatArray, low: FloatArray, share: FloatArray) -> F
 
 
 def cells_of(value: FloatArray, mass: FloatArray, n_cells: int) -> FloatArray:
-    """Return edges of cells that hold the same mass each; the lowest is 0.
+    """Return edges of cells that hold the same mass each.
 
     Examples
     --------
     >>> cells_of(np.array([0.3, 0.1, 0.2]), np.ones(3), 2)[[0, -1]].tolist()
-    [0.0, 0.3]
+    [0.1, 0.3]
     """
     order = np.argsort(value, axis=None)
     run = np.cumsum(mass.ravel()[order])
-    edge = np.interp(np.linspace(0, 1, n_cells + 1), run / run[-1], value.ravel()[order])
-    edge[0] = 0.0
-    return np.asarray(edge)
+    return np.interp(np.linspace(0, 1, n_cells + 1), run / run[-1], value.ravel()[order])
 
 
 def shortest_interval(mass: FloatArray, edge: FloatArray, level: float) -> tuple[float, float]:

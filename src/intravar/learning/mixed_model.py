@@ -35,6 +35,17 @@ class _MixedModel(BinomialBayesMixedGLM):  # type: ignore[misc]
         # Past the constructor that refuses them.
         super(BinomialBayesMixedGLM, self).__init__(*data, family=families.Binomial(), **priors)
 
+    def vb_elbo(self, vb_mean: FloatArray, vb_sd: FloatArray) -> float:
+        """Return the objective; that of statsmodels overflows, which would end the search."""
+        mean, sd = self._unpack(vb_mean), self._unpack(vb_sd)
+        middle, variance = self._lp_stats(mean[0], sd[0], mean[2], sd[2])
+        root = np.sqrt(variance)
+
+        def log_rest(z: float) -> FloatArray:
+            return np.asarray(-np.logaddexp(0.0, middle + root * z))
+
+        return float(self.vb_elbo_base(log_rest, middle, *mean, *sd))
+
 
 def fit_mixed_model(
     z: FloatArray,

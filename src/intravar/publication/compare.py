@@ -38,6 +38,8 @@ _ENDS = ("discordance", "low", "high")
 _WHOSE = {"where", "table", "query", "sheet"}
 #: What the comparison of several decisions together is called beside that of each.
 TOGETHER = "all decisions together"
+#: A change of all whose interval lies farther from 0 is told, however figures are rounded.
+SMALLEST_SURE = 0.1
 SAME_PATIENTS = (
     "both times the same {cases} were measured: chance does not come in twice, and changes have no "
     "interval"
@@ -297,10 +299,12 @@ def _changed(
     change, below, above = (
         fraction(float(each[0]), 3) for each in _difference(value[None], low[None], high[None])
     )
-    within = abs(change or 0.0) < step - 1e-9
+    # What its interval tells is no rounding, however few the patients.
+    sure = max(below or 0.0, -(above or 0.0)) > SMALLEST_SURE
+    within = abs(change or 0.0) < step - 1e-9 and not sure
     first, second = (round(float(each), 3) for each in value)
-    sure = None if within else change
-    return [ChangedGroup(figure, of, first, second, sure, below, above, within)]
+    shown = None if within else change
+    return [ChangedGroup(figure, of, first, second, shown, below, above, within)]
 
 
 def _compared(
