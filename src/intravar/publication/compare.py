@@ -39,7 +39,7 @@ _WHOSE = {"where", "table", "query", "sheet"}
 #: What the comparison of several decisions together is called beside that of each.
 TOGETHER = "all decisions together"
 #: A change of all whose interval lies farther from 0 is told, however figures are rounded.
-SMALLEST_SURE = 0.1
+SMALLEST_SURE = 0.05
 SAME_PATIENTS = (
     "both times the same {cases} were measured: chance does not come in twice, and changes have no "
     "interval"
