@@ -281,7 +281,7 @@ def measure_once_more(seen: Seen) -> None:
     seen.press("Compare")
     page.get_by_role("heading", name="What changed").wait_for()
     together, each = page.get_by_role("table").all()
-    assert together.get_by_role("row").count() == 6
+    assert together.get_by_role("row").count() == 2  # too few patients to tell parts of noise
     assert each.get_by_role("row").count() == 5
     seen.look()
 

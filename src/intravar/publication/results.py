@@ -307,7 +307,7 @@ class Group:
     matters: Annotated[float, _ASKED]
     needed: Annotated[int | None, "a number of patients, two digits"]
     explained: Annotated[Figure | None, _NOISE]
-    noise: Annotated[Noise | None, _NOISE]
+    noise: Annotated[Noise | None, f"{_NOISE}; missing where that is more than 0.05"]
     repeats: Annotated[SelfContradiction | None, _ALL]
     with_rate: Annotated[float | None, f"one digit, {_SHOWN}"]
     with_half: Annotated[float | None, f"one digit, {_SHOWN}"]
