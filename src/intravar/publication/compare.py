@@ -337,7 +337,9 @@ def _compared(
         )
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
     alone = first.height - both.height, second.height - both.height
-    notes = [*_notes(alone, both.height - known.height, pair.stored, decisions), *notes]
+    same = _same_patients(pair.stored, decisions)
+    about = [words.fill(SAME_PATIENTS)] if same else []
+    notes = [*_notes(alone, both.height - known.height, pair.stored), *about, *notes]
     value, low, high = (
         known.select(pl.col(name, f"{name}_second").cast(pl.Float64)).to_numpy() for name in _ENDS
     )
@@ -348,7 +350,6 @@ def _compared(
     figures["probability"] = changes_together(change, error, MATTERS).probability
     physicians = pl.DataFrame({"physician": known["physician"], **figures})
     rounded = physicians.with_columns(pl.col(pl.Float64).round(3))
-    same = words.fill(SAME_PATIENTS) in notes
     return Comparison(rounded, tuple(group), tuple(notes), words, same)
 
 
@@ -361,9 +362,8 @@ def _notes(
     alone: tuple[int, int],
     without: int,
     stored: Sequence[Published],
-    decisions: Sequence[Sequence[Decision]],
 ) -> list[str]:
-    """Say who cannot be compared, what else was asked for, and whether patients are the same."""
+    """Say who cannot be compared, and what else was asked for."""
     notes, (first, second) = [], (each.request for each in stored)
     if any(alone):
         verb = agree(alone[0], "is", "are")
@@ -382,13 +382,21 @@ def _notes(
     if parts := [name for name, section in other.items() if section != "words"]:
         may = "; they may measure different things" if "columns" in other.values() else ""
         notes.append(f"the requests differ in: {', '.join(parts)}{may}")
-    if stored[0].source == stored[1].source and not _WHOSE & {*other}:
-        # Sizes may be hidden; figures that are all the same tell it as well.
-        for facts in (["n_patients", "rate"], ["discordance"]):
-            told_of = [
-                [each.table.select(facts).sort(pl.all()).rows() for each in listed]
-                for listed in decisions
-            ]
-            if told_of[0] == told_of[1] and any(row[0] for each in told_of[0] for row in each):
-                return [*notes, stored[1].words.fill(SAME_PATIENTS)]
     return notes
+
+
+def _same_patients(stored: Sequence[Published], decisions: Sequence[Sequence[Decision]]) -> bool:
+    """Tell whether both measured the same patients, by all that is published of them."""
+    first, second = (each.request for each in stored)
+    alike = all(getattr(first, name) == getattr(second, name) for name in _WHOSE)
+    if not alike or stored[0].source != stored[1].source:
+        return False
+    # Sizes may be hidden; figures that are all the same tell it as well.
+    for facts in (["n_patients", "rate"], ["discordance"]):
+        told_of = [
+            [each.table.select(facts).sort(pl.all()).rows() for each in listed]
+            for listed in decisions
+        ]
+        if told_of[0] == told_of[1] and any(row[0] for each in told_of[0] for row in each):
+            return True
+    return False
