@@ -156,7 +156,7 @@ def _print_reasons(console: cli.Console, decision: Decision, words: Words) -> No
 
     def why(reason: str) -> str:
         # Where nobody is ranked the verdict says why.
-        alone = reason.partition("cannot be ranked")[0].rstrip("; ")
+        alone = reason.partition(measurement.NO_RANK)[0].rstrip("; ")
         return alone if decision.verdict in measurement.UNRANKED else reason
 
     reasons = Counter(

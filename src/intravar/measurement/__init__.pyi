@@ -1,5 +1,5 @@
 from .columns import by_name
-from .scores import in_words
+from .scores import NO_RANK, in_words
 from .verdict import UNRANKED
 
-__all__ = ["UNRANKED", "by_name", "in_words"]
+__all__ = ["NO_RANK", "UNRANKED", "by_name", "in_words"]

@@ -41,6 +41,8 @@ COMPARABLE = Sentence("pairs of comparable {cases}")
 
 #: Columns that whoever cannot be ranked does not have.
 RANKS = ("rank", "rank_low", "rank_high")
+#: How the reason for a missing rank begins.
+NO_RANK = "cannot be ranked: "
 #: Why a range stands in the place of a number.
 RANGE = "the level is not determined: a range for a number"
 
@@ -182,7 +184,7 @@ def result_table(
     unsure &= assessed["reliability"] < min_reliability
     ranged = not (scores.determined if determined is None else determined)
     nothing = [_nothing(scores, row, min_panel) for row in range(len(scores.physician))]
-    why = ([RANGE] * ranged, [f"cannot be ranked: reliability below {min_reliability:g}"])
+    why = ([RANGE] * ranged, [f"{NO_RANK}reliability below {min_reliability:g}"])
     reasons = [
         reason or "; ".join([*why[0], *why[1] * bool(unranked)]) or None
         for reason, unranked in zip(nothing, unsure, strict=True)

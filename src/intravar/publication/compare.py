@@ -41,8 +41,8 @@ TOGETHER = "all decisions together"
 #: A change of all whose interval lies farther from 0 is told, however figures are rounded.
 SMALLEST_SURE = 0.05
 SAME_PATIENTS = (
-    "both times the same {cases} were measured: chance does not come in twice, and changes have no "
-    "interval"
+    "both times the same {cases} were measured: chance cannot explain a change, and so changes "
+    "have no interval"
 )
 
 

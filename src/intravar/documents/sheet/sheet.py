@@ -16,6 +16,7 @@ from intravar.documents.measurement.first import (
 )
 from intravar.documents.measurement.group import noise_blocks
 from intravar.documents.sheet.figures import Own, among_peers, own_figure, own_row
+from intravar.measurement.scores import NO_RANK
 from intravar.measurement.sentences import at_most
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import (
@@ -230,7 +231,7 @@ def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, s
             f"Of 100 {decision.compared}, all among your {words.cases}, {figure} get different "
             f"decisions{sure}."
         )
-        unranked = (row.reason or "").removeprefix("cannot be ranked: ")
+        unranked = (row.reason or "").removeprefix(NO_RANK)
         why = f"You have no rank: {unranked}." if unranked else ""
         return f"{claim} {value} of 100", " ".join(
             filter(None, (told, eligible(decision, words), why))
