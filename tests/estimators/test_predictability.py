@@ -7,6 +7,7 @@ from scipy.stats import spearmanr
 
 import intravar
 from intravar.errors import InputError
+from intravar.estimators import Observed
 from intravar.study.simulation import find_condition, noise_truth
 
 
@@ -87,6 +88,21 @@ def test_small_panels(size):
     truth = intravar.oracle(cohort)["comparable"].to_numpy()
     assert np.isfinite(found.score_).all()
     assert (found.high_ >= truth).mean() >= 0.95
+
+
+@pytest.mark.parametrize("tiny", [(1, 1, 1), (1, 2, 2, 3), (2,) * 6])
+def test_some_panels_of_one_or_two(tiny):
+    """Whoever has a patient or two is missing from some folds: all folds have the same camps."""
+    random, sizes = np.random.default_rng(len(tiny)), [60] * 5 + list(tiny)
+    who = np.repeat([f"P{number}" for number in range(len(sizes))], sizes)
+    X = random.normal(size=(len(who), 3))
+    y = (random.random(len(who)) < 1 / (1 + np.exp(-3 * X[:, 0]))).astype(int)
+    fitted = intravar.Predictability().fit(X, y, who)
+    assert np.isfinite(fitted.score_[:5]).all()
+    observed = Observed.of(X, y, who)
+    halves = fitted.two_halves(observed, 0)
+    assert halves is not None
+    assert np.isfinite(halves.first.score[:5]).all()
 
 
 def test_edges():

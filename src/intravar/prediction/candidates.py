@@ -117,7 +117,8 @@ def learn_candidates(
     present = np.unique(code[rows])
     colleagues = present[:: max(1, len(present) // MOST_COLLEAGUES)]
     camps = {}
-    if len(present) >= FEWEST_FOR_CAMPS:
+    # The same in every fold, though one with few patients may be missing from some.
+    if len(np.unique(code[task.sampled])) >= FEWEST_FOR_CAMPS:
         for n_camps in CAMPS:
             camps[f"{n_camps} camps"] = learn_camps(Z, y, code, rows, rules, n_camps)
     found = Candidates(
