@@ -75,6 +75,13 @@ def test_scores_closer_than_chance_prove_nothing() -> None:
     assert group.spread_high > 0.03
 
 
+def test_values_from_0_to_one_half_spread_no_farther():
+    """Three scores that lie far apart have a wide interval: its end stays possible."""
+    group = group_of(np.array([0.1, 0.4, 0.5]), np.full(3, 0.02), np.full(3, 24))
+    assert group is not None
+    assert group.spread_low <= group.spread <= group.spread_high == 0.25
+
+
 def test_many_rows_and_a_trace_of_a_rule_bear_no_ranks() -> None:
     """Rates from 0.35 to 0.9 and a log odds ratio of 0.3: 30,000 patients change nothing."""
     case = World("rates", 0.3, 40, 750).draw(0)

@@ -242,7 +242,9 @@ def _with_spread(
     """Return the group with how much its physicians differ."""
     even = errors_by_size(error, n_patients)
     spread, (least, most) = _spread(score, even)
-    most = most / narrowed
+    # Values from 0 to one half cannot differ by more; shares of pairs may lie above it.
+    widest = max(0.5, group.discordance) / 2
+    spread, least, most = (min(each, widest) for each in (spread, least, most / narrowed))
     differences: Differences = "differ" if least > 0 else "not known"
     differences = "less than matters" if most < matters else differences
     needed = patients_needed(even, n_patients, max(spread, matters))

@@ -68,6 +68,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
             halves = compare_halves(main.estimator, observed, check.request.random_state)
     leaks = [each.column for each in check.prepared.leaks if each.certain]
+    large = main.scores.n_patients >= check.request.min_panel
     grounds = Grounds(
         main.evidence,
         None,
@@ -76,6 +77,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         leaks[0] if leaks and check.request.covariates is None else None,
         case_mix(observed, rule.probability),
         over_limits=gain_over_limits(main.evidence, observed, check.request.random_state),
+        n_large=int(np.sum(large & np.isfinite(main.scores.discordance))),
     )
     others_scores = [each.scores for each in others]
     appraised = concluded(grounds, main.scores, others_scores, check.request.matters)
