@@ -215,7 +215,7 @@ def strata_lines(
     >>> told = Strata(tuple(levels), 0, 0.001, Change(None, None, None, None), ())
     >>> print("\n".join(strata_lines(told, "sex")))
     By sex, of 100 pairs of comparable patients so many get different decisions: F 20, M 30.
-    As if as many were indicated in each: F 21, M 27. They differ (p = 0.001).
+    On similar patients: F 21, M 27. They differ (p = 0.001).
     """
     rows, fill = found.strata, words.fill
     if not rows:
@@ -231,9 +231,7 @@ def strata_lines(
         return [*lines, fill(no)]
     alike = ", ".join(f"{row.stratum} {hundred(row.alike)}" for row in rows)
     differ = "They differ" if found.p_value < 1 - SURE else "That they differ is not shown"
-    lines.append(
-        f"As if as many were indicated in each: {alike}. {differ} (p = {found.p_value:g})."
-    )
+    lines.append(f"On similar {words.cases}: {alike}. {differ} (p = {found.p_value:g}).")
     return lines
 
 
