@@ -46,7 +46,6 @@ def made_published(names: Iterable[str], request: Request) -> Published:
         n_reportable=0,
         n_ranked=0,
         n_banded=0,
-        banded=None,
         barred_by=(),
         n_patients_shown=0,
         group=None,

@@ -171,10 +171,10 @@ def within(low: float, high: float, most: float = MOST_DISCORDANCE, *, claim: st
     >>> within(0, 0.25), within(0.1, 0.3), within(0.1, 0.5), within(0.3, 0.6, most=0.875)
     ('at most 25', '10 to 30', '10 or more', '30 to 60')
     >>> within(0, 0.25, claim="at most"), within(0.1, 0.5, claim="at most")
-    ('at most 25', 'at most 10 to 50')
+    ('at most 25', 'upper limit 10 to 50')
     """
     if claim == "at most" and low > 0:
-        return f"at most {hundreds(low, high)}"
+        return f"upper limit {hundreds(low, high)}"
     if high >= most:
         return f"{hundred(low)} or more"
     return f"at most {hundred(high)}" if low == 0 else hundreds(low, high)

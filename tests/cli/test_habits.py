@@ -73,7 +73,7 @@ def test_where_nobody_is_ranked_no_single_one_is_said_not_to_be(run: Run) -> Non
     said = run(*MEASURE, "--min-reliability", "0.9").out
     assert said.startswith("GROUP ONLY")
     assert "cannot be ranked" not in said
-    assert "In the order of names, those with a range last." in " ".join(said.split())
+    assert "Rows are in the order of names" in " ".join(said.split())
 
 
 def test_no_color_is_respected() -> None:

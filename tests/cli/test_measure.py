@@ -38,7 +38,7 @@ def test_check_and_measure_call_the_same_panels_few(run: Run, table: pl.DataFram
         [table.filter(pl.col("physician") == name).head(n) for name, n in sizes.items()]
     ).write_csv("small.csv")
     checked = run("check", "small.csv", *COLUMNS).out
-    assert "of 3 physicians, and 1 physician with at most 11 patients each" in checked
+    assert "of 3 physicians, and 1 physician with at most 11 patients" in checked
     assert "panels of 12 to 100 patients" in checked
     assert "without a figure:\n  1 physician: fewer than 30 decisions (at most 11 " in checked
     measured = run("measure", "small.csv", *COLUMNS, *FAST, "--out", "out").out
@@ -53,13 +53,13 @@ def test_check_names_nobody_unless_asked(run: Run, table: pl.DataFrame) -> None:
     outcome = run("check", "small.csv", *COLUMNS)
     assert outcome.code == 0, outcome.err
     assert "1 of 4 physicians in the table can have a figure" in outcome.out
-    assert "1 physician: fewer than 30 decisions (at most 11 patients each)" in outcome.out
+    assert "1 physician: fewer than 30 decisions (at most 11 patients)" in outcome.out
     assert "2 physicians: fewer than 30 decisions (12 to 29 patients each)" in outcome.out
     assert "--show-names names them" in outcome.out
     assert "P0" not in outcome.out
     found = json.loads(run("check", "small.csv", *COLUMNS, "--json").out)["not_measurable"]
     assert [(row["n_patients"], row["n_physicians"]) for row in found] == [
-        ("at most 11 patients each", 1),
+        ("at most 11 patients", 1),
         ("12 to 29 patients each", 2),
     ]
     assert all("physicians" not in row for row in found)

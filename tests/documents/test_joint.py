@@ -21,6 +21,9 @@ from intravar.documents.page import as_html
 from intravar.documents.sheet.files import write_sheets
 from intravar.documents.sheet.sheet import sheet
 from intravar.errors import InputError
+from intravar.publication import read_published
+from intravar.publication.disclosure import without_figures
+from intravar.publication.results import Published
 from read_files import text_of
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -48,8 +51,8 @@ def test_the_page_escapes_names_and_every_figure_has_words() -> None:
     assert "<inhibitor>" not in page
     assert "ace &lt;inhibitor&gt;" in page
     assert "(95 % sure: at most 45)" in page
-    assert "at most 20 to 45" in page
-    assert not re.search(r"(?<!at most )\b20 to 45", page)
+    assert "upper limit 20 to 45" in page
+    assert not re.search(r"(?<!upper limit )\b20 to 45", page)
     for word in ("across", "given", "apart", "steadiness", "Steadiness"):
         assert not re.search(rf"<th[^>]*>{word}|{word}:", page)
     # A caption may be a paragraph: it is not bold.
@@ -59,10 +62,40 @@ def test_the_page_escapes_names_and_every_figure_has_words() -> None:
     )
     figures = [each for each in walk(document.blocks) if isinstance(each, Figure)]
     names = [figure.name for figure in figures]
-    assert names[:2] == ["order", "pairs-picture"]
+    assert names[:3] == ["hundred-pairs", "order", "pairs-picture"]
     assert len(set(names)) == len(names)
     for figure in figures:
         assert all(re.search(r"<title>[^<]+</title><desc>[^<]+</desc>", s) for s in figure.svgs)
+
+
+def told(published: Published) -> str:
+    return " ".join(text for _, text in text_lines(report(published).blocks))
+
+
+def test_what_to_do_next_begins_with_the_decision_that_differs_most() -> None:
+    published = made_several()
+    first, second, third = published.decisions
+    joint = published.joint
+    assert joint is not None
+    every = tuple(
+        replace(each, discordance=0.4) if each.decision == second.decision else each
+        for each in joint.decisions
+    )
+    published = replace(published, joint=replace(joint, decisions=every))
+    why = f"comparable patients differ most often in it ({second.claim} 40 of 100)"
+    why = why.replace("(about ", "(")
+    assert f"Take ace <inhibitor> first: {why}." in told(published)
+    unread = without_figures(replace(third, verdict="not interpretable"))
+    text = told(replace(published, decisions=(first, second, unread)))
+    assert "Take metformin first: it is not interpretable." in text
+
+
+def test_a_decision_has_one_figure_of_all(folder: Path) -> None:
+    published = read_published(folder)
+    assert published.joint is not None
+    for row, each in zip(published.joint.decisions, published.decisions, strict=True):
+        assert each.group is not None
+        assert row.discordance == each.group.discordance
 
 
 def test_many_in_each_decision_are_not_printed() -> None:
@@ -74,7 +107,7 @@ def test_many_in_each_decision_are_not_printed() -> None:
 
 def test_a_sheet_of_several_decisions() -> None:
     outputs = made_several()
-    for who, figure in (("P-0000", "at most 30 of 100"), ("P-0001", "at most 40 to 88 of 100")):
+    for who, figure in (("P-0000", "at most 30 of 100"), ("P-0001", "upper limit 40 to 88 of 100")):
         document = sheet(outputs, who, called="Ada")
         text = "\n".join(f"{aside} {told}" for aside, told in text_lines(document.blocks))
         assert figure in text

@@ -25,7 +25,7 @@ from intravar.documents.blocks import (
     walk,
 )
 from intravar.documents.measurement.deciders import decider_table
-from intravar.documents.measurement.first import first_screen, next_steps, with_figure
+from intravar.documents.measurement.first import first_screen, next_steps, verdict_note, with_figure
 from intravar.documents.measurement.report import FIGURES, Charted, report
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
@@ -107,11 +107,40 @@ def test_in_the_table_and_with_a_figure_are_told_apart(thirty: Published) -> Non
     )
     every = with_figure(replace(decision, n_reportable=30), USUAL)
     assert every == "All 30 physicians in the table have a figure."
+    few = [
+        replace(row, discordance=None, band_low=0.0, band_high=0.05)
+        for row in decision.physicians[:3]
+    ]
+    low = replace(
+        decision, physicians=(*few, *decision.physicians), n_banded=3, verdict="ranks only"
+    )
+    lower = "most of those with a range are more consistent"
+    assert lower in with_figure(low, USUAL)
+    assert lower not in with_figure(replace(low, verdict="group only"), USUAL)
     document = report(thirty)
     assert document.about.startswith("30 physicians, 27 with a figure")
     assert "measured" not in f"{document.about} {told(document)}"
     for n in re.findall(r"(\d+) physicians with a figure", told(document)):
         assert n == "27"
+
+
+def test_the_caption_explains_what_the_table_shows(thirty: Published) -> None:
+    rows = [row for row in thirty.first.physicians if row.discordance is not None]
+    limit = replace(rows[0], discordance=0.45, rate=0.1)
+    known = decider_table(replace(thirty.first, physicians=(limit, *rows[1:])), USUAL)
+    assert "how often any two" not in known.caption
+    limits = replace(thirty.first, claim="at most", physicians=(limit, *rows[1:]))
+    above = "A limit can lie above how often any two patients"
+    assert above in decider_table(limits, USUAL).caption
+    for row, dash in ((rows[0], False), (replace(rows[0], rate=None), True)):
+        made = decider_table(replace(thirty.first, physicians=(row, rows[1])), USUAL)
+        assert ("A dash (–) means" in made.caption) is dash
+
+
+def test_nobody_ranked_is_not_called_an_order(thirty: Published) -> None:
+    none = replace(thirty.first, verdict="ranks only", n_ranked=0)
+    assert decider_table(none, USUAL).caption.startswith("One row per physician.")
+    assert "too little is known of each physician" in verdict_note(none, USUAL).text
 
 
 def test_one_without_a_figure_is_not_several(thirty: Published) -> None:
@@ -132,7 +161,7 @@ def test_an_upper_limit_reads_as_one_wherever_it_stands(thirty: Published) -> No
     assert "of 100 pairs, at most" in headings
     assert "95 % sure: at most" in headings  # in the workbook
     texts = [cell.text for row in table.rows for cell in row.cells]
-    assert "at most 10 to 50" in texts
+    assert "upper limit 10 to 50" in texts
     assert "10 or more" not in texts
     interval = headings.index("95 % interval")
     assert all(row.cells[interval].text[:7] in ("–", "at most") for row in table.rows)
@@ -181,7 +210,7 @@ def test_the_latent_rule_says_what_eligible_means(thirty: Published) -> None:
     assert text.count(meaning) == 1
     assert text.index("eligible patients") < text.index(meaning)
     assert "does not tell how much of how decisions vary the record explains" in text
-    reasons = ("10 % only of those who are eligible are clear cases",)
+    reasons = ("only 10 % of those who are eligible are clear cases",)
     note, *_ = first_screen(replace(thirty.first, verdict_reasons=reasons, **fields), USUAL)
     assert isinstance(note, Note)
     assert note.text.endswith(meaning)

@@ -384,7 +384,7 @@ def test_an_upper_limit_reads_as_one_on_a_sheet(told: Published) -> None:
     assert not re.search(r"(?<!at most) \d+ of 100", words_of(document).split("Why two")[0])
     hidden = {"discordance": None, "low": None, "high": None, "shrunken": None}
     banded = first(changed(told, hidden | {"band_low": 0.17, "band_high": 0.3}, claim="at most"))
-    assert figure_of(banded).strong == "at most 17 to 30 of 100"
+    assert figure_of(banded).strong == "upper limit 17 to 30 of 100"
 
 
 def test_where_nothing_is_explained_no_rule_is_said_to_predict(told: Published) -> None:

@@ -69,9 +69,7 @@ def test_it_measures_by_default_and_all_it_knows_is_written(tmp_path: Path) -> N
     assert written.select("p_high", "p_low", "discrimination").null_count().sum_horizontal()[0] == 0
     assert "p high" in (tmp_path / "out" / "physicians.html").read_text()
     page = (tmp_path / "out" / "report.html").read_text()
-    assert (
-        "Clear cases of the latent rule: 25 % of the eligible patients are clearly eligible" in page
-    )
+    assert "Of the patients for which the rule says yes, 25 % are clear cases" in page
 
 
 class PlainRate(Estimator):

@@ -132,7 +132,7 @@ def pairs() -> Pairs:
             "(reliability 0.47)",
         ),
         (replace(SOUND, case_mix=0.4), "group only", "see different patients"),
-        (replace(SOUND, with_patients=0.9), "group only", "order is that of their patients"),
+        (replace(SOUND, with_patients=0.9), "group only", "may come from which patients each sees"),
         (replace(SOUND, with_patients=0.6), "upper limits", "same order"),
         (replace(SOUND, agreement=0.2), "group only", "another order"),
         (replace(SOUND, evidence=rates(), over_limits=-1.0), "group only", "the lenient"),
@@ -140,7 +140,7 @@ def pairs() -> Pairs:
         (
             replace(SOUND, evidence=rates(clear=0.1)),
             "group only",
-            "10 % only of those",
+            "only 10 % of those",
         ),
         (replace(SOUND, agreement=0.4), "upper limits and ranks", "same order"),
         (replace(SOUND, halves=replace(HALVES, fall=0.12)), "upper limits", "same order"),

@@ -249,7 +249,7 @@ def test_small_panels_are_not_measurable_and_not_counted() -> None:
         doctor=pl.when(pl.int_range(N) < 4).then(pl.lit("few")).otherwise("doctor")
     )
     found = checked(table)
-    assert "about 240 patients of 3 physicians, and 1 physician with at most 11 patients each" in (
+    assert "about 240 patients of 3 physicians, and 1 physician with at most 11 patients" in (
         check_lines(found)
     )
     cannot = found.panels.table.filter(pl.col("reason").is_not_null())

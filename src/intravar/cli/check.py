@@ -63,7 +63,7 @@ def _print_check(
 ) -> None:
     words = found.request.words
     columns = publication.column_rows(found, several=several)
-    print_blocks(console, [documents.columns_table(columns, words)], "--json has them")
+    print_blocks(console, [documents.columns_table(columns, words)], "see --json")
     console.print()
     console.say(*publication.check_lines(found, several=several))
     _print_unmeasurable(console, cannot, words)

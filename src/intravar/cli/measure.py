@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 COMPILING = "the first measurement after installation compiles: about 10 s more, once"
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
 NOT_RANKED = (
-    "Not for comparing {deciders} with each other: see the verdict. In the order of names, those "
-    "with a range last."
+    "Not for comparing {deciders} with each other: {why}. Rows are in the order of names{ranges}."
 )
 
 
@@ -109,7 +108,9 @@ def _print_all(console: cli.Console, found: Measurement, published: Published, o
         leaks = measured.check.leak_lines()
         named = [f"{words.label(name)}: {line}" for line in leaks] if joint is not None else leaks
         cli.print_leaks(console, named, words)
-    for warning in dict.fromkeys(line for each in published.decisions for line in each.warnings):
+    for warning in dict.fromkeys(
+        line for each in published.decisions for line in documents.new_warnings(each)
+    ):
         console.say(f"warning: {warning}")
     console.print()
     console.print(cli.Text(f"report: {out / 'report.html'}"), soft_wrap=True)
@@ -128,17 +129,18 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
     made = documents.decider_table(decision, words)
     told = [row for row in made.rows if row.shown]
     if told:
-        print_blocks(console, [made], "physicians.csv has them")
+        print_blocks(console, [made], "see physicians.csv")
         console.print()
         if not decision.n_ranked:
-            console.say(words.fill(NOT_RANKED))
+            unranked = decision.verdict in measurement.UNRANKED
+            why = "see the verdict" if unranked else "too little is known of each"
+            ranges = ", those with a range last" * bool(decision.n_banded)
+            console.say(words.fill(NOT_RANKED, why=why, ranges=ranges))
         first = decision.physicians[told[0].p or 0]
         line = measurement.in_words(vars(first), decision.claim, words, decision.compared)
         order = "" if first.rank is None else "The most consistent by rank, "
         console.say(f"{order}{first.physician}: {line}")
         console.say(documents.with_figure(decision, words))
-        if more := (decision.banded or "").partition(": ")[2]:
-            console.say(f"With a range: {more}.")
     _print_reasons(console, decision, words)
     console.print()
     console.say(*documents.summary_lines(decision, words))
@@ -175,7 +177,7 @@ def _print_joint(console: cli.Console, joint: Joint, words: Words) -> None:
     made = documents.together_table(words, joint)
     silent = sum(not row.shown for row in made.rows)
     if silent < len(made.rows):
-        print_blocks(console, [made], "joint.csv has them")
+        print_blocks(console, [made], "see joint.csv")
         console.print()
     if joint.n_banded:
         few = f"{words.counted(joint.n_banded)} with a range: {publication.NOT_SHOWN}"

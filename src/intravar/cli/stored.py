@@ -54,7 +54,7 @@ def explain(
         if as_json:
             typer.echo(json.dumps(publication.plain(found.rule), indent=1))
         else:
-            print_blocks(console, documents.rule_blocks(found, words), "--json has them")
+            print_blocks(console, documents.rule_blocks(found, words), "see --json")
         return
     with words.in_errors():
         table = intravar.explain(folder, physician, most=most, decision=decision)
@@ -75,7 +75,7 @@ def _print_cases(console: cli.Console, table: pl.DataFrame, decision: str, words
     cases = documents.case_blocks(table, decision, words, beside=beside)
     if not cases:
         console.say(documents.NO_CASES)
-    print_blocks(console, cases, "--json has them")
+    print_blocks(console, cases, "see --json")
 
 
 @described(
@@ -96,7 +96,7 @@ def compare(first: Path, second: Path, exact: bool = False, as_json: bool = Fals
         typer.echo(json.dumps(told.get("", told), indent=1))
         return
     console = cli.Console(highlight=False)
-    print_blocks(console, documents.comparison_blocks(found), "--json has them")
+    print_blocks(console, documents.comparison_blocks(found), "see --json")
 
 
 @described(

@@ -1,6 +1,6 @@
 from .comparison import comparison_blocks
 from .measurement.deciders import decider_table
-from .measurement.first import summary_lines, with_figure
+from .measurement.first import new_warnings, summary_lines, with_figure
 from .measurement.handover import MEASUREMENT_FORMATS, write_files, write_measurement
 from .measurement.joint import together_table
 from .measurement.report import NO_CASES, case_blocks, cases_of_each, columns_table
@@ -21,6 +21,7 @@ __all__ = [
     "comparison_blocks",
     "decider_table",
     "lacking",
+    "new_warnings",
     "parse_formats",
     "printed",
     "rule_blocks",

@@ -186,8 +186,7 @@ class LatentRule(CommonEstimator):
             warnings.warn(
                 f"fewer than {self.anchor_share:.0%} of {', and of '.join(thin)}: these data do "
                 "not determine the level of the scores, and their order only if all draw the line "
-                "at the same place; the range of levels they allow is in identified_low and "
-                "identified_high of the profile",
+                "at the same place; the result holds the range of levels that they allow",
                 AnchorWarning,
                 stacklevel=5,
             )

@@ -361,11 +361,20 @@ def decider_table(
         for of_one, p, shows in zip(zip(*cells, strict=True), values["p"], known, strict=True)
     ]
     first = RANKED if ranked else f"One row per {words.decider}."
-    caption = (
-        f"{first} A dash: not reported, or hidden because small numbers of {words.cases} could be "
-        "worked out from it."
-    )
-    return Table(words.Deciders, caption, columns, rows, interactive=True)
+    caption = [first]
+    if any(cell.text == "–" for row in rows for cell in row.cells):
+        caption.append(
+            f"A dash (–) means: not reported, or hidden because small numbers of {words.cases} "
+            "could be worked out from it."
+        )
+    any_two = 2 * pl.col("rate") * (1 - pl.col("rate"))
+    above = pl.col("discordance").round(2) > any_two.round(2)
+    if claim == "at most" and ordered.select(above.any()).item():
+        caption.append(
+            f"A limit can lie above how often any two {words.cases} of {words.a_decider} are "
+            "decided differently: predictions err a little even where the record tells nothing."
+        )
+    return Table(words.Deciders, " ".join(caption), columns, rows, interactive=True)
 
 
 def _columns(column: ResultColumn, place: _Place, words: Words, claim: str) -> Iterator[Column]:

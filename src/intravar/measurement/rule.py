@@ -285,7 +285,7 @@ def _condition(
     if binary:
         return f"{name} is {1 if above else 0}"
     if above and below:
-        return f"{name} from {max(above):.4g} to {min(below):.4g}"
+        return f"{name} is {max(above):.4g} to {min(below):.4g}"
     return f"{name} > {max(above):.4g}" if above else f"{name} ≤ {min(below):.4g}"
 
 

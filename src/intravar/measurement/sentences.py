@@ -38,15 +38,15 @@ TOGETHER = 0.8
 NEARLY_ALL = 0.95
 
 
-def hundredths(value: float, digits: int = 0) -> str:
+def hundredths(value: float) -> str:
     """Write a share as a number of 100.
 
     Examples
     --------
-    >>> hundredths(0.214), hundredths(0.0062, 1)
-    ('21', '0.6')
+    >>> hundredths(0.214)
+    '21'
     """
-    return f"{100 * value:.{digits}f}"
+    return f"{100 * value:.0f}"
 
 
 def at_most(value: float, high: float) -> str:
@@ -104,55 +104,49 @@ def differences_sentence(
     *,
     needed: int | None = None,
     matters: float = 0.02,
+    claim: str = "about",
 ) -> str:
     """Say whether physicians differ, and by how much.
 
     `differences` is one of :data:`intravar.inference.group.Differences`; `spread` is the standard
-    deviation of true values, `needed` the patients of each physician that it would take where it is
-    not known, `matters` the spread below which differences do not.
+    deviation of figures without chance (of limits, by the `claim` "at most"), `needed` the patients
+    of each physician that it would take where it is not known, `matters` the spread below which
+    differences do not.
 
     Examples
     --------
     >>> differences_sentence("differ", 0.05, 0.03, 0.08)
-    'Physicians differ: true values have a standard deviation of 5 [3, 8] of 100.'
-    >>> differences_sentence("differ", 0.05, 0.002, 0.08)
-    'Physicians differ: true values have a standard deviation of 5.0 [0.2, 8.0] of 100.'
+    'Physicians differ: chance aside, their figures typically lie 5 of 100 from the average (95 % \
+interval 3 to 8).'
+    >>> differences_sentence("differ", 0.018, 0.001, 0.18, claim="at most")
+    'Physicians differ: chance aside, their limits typically lie 1.8 of 100 from the average (95 % \
+interval 0.1 to 18).'
     >>> differences_sentence("not known", 0.01, 0.0, 0.05, needed=400)
     'Physicians may differ, but there are not enough patients to tell: it would take about 400 \
 patients of each physician.'
     >>> differences_sentence("less than matters", 0.006, 0.005, 0.008)
-    'Physicians differ by less than matters: true values have a standard deviation of 0.6 [0.5, \
-0.8] of 100, below 2 of 100.'
+    'Physicians differ by less than matters (2 of 100): chance aside, their figures typically lie \
+0.6 of 100 from the average (95 % interval 0.5 to 0.8).'
     """
-    digits = 1 if high < 0.03 or 0 < low < 0.01 else 0
+    value, least, largest = (f"{100 * each:.2g}" for each in (spread, low, high))
     size = (
-        f"true values have a standard deviation of {hundredths(spread, digits)} "
-        f"[{hundredths(low, digits)}, {hundredths(high, digits)}] of 100"
+        f"chance aside, their {'limits' if claim == 'at most' else 'figures'} typically lie "
+        f"{value} of 100 from the average (95 % interval {least} to {largest})"
     )
     if differences == "differ":
-        return Sentence(
-            "{Deciders} differ: {size}.",
-            size=size,
-        )
+        return Sentence("{Deciders} differ: {size}.", size=size)
     if differences == "less than matters":
         return Sentence(
-            "{Deciders} differ by less than matters{none}: {size}, below {matters:g} of 100.",
+            "{Deciders} differ by less than matters ({matters:g} of 100){none}: {size}.",
             none="" if low > 0 else ", if at all",
             size=size,
             matters=100 * matters,
         )
-    enough = (
-        ""
-        if needed is None
-        else Sentence(
-            ": it would take about {needed:,} {cases} of each {decider}",
-            needed=needed,
-        )
-    )
-    return Sentence(
-        "{Deciders} may differ, but there are not enough {cases} to tell{enough}.",
-        enough=enough,
-    )
+    told = "{Deciders} may differ, but there are not enough {cases} to tell"
+    if needed is None:
+        return Sentence(f"{told}.")
+    enough = ": it would take about {needed:,} {cases} of each {decider}."
+    return Sentence(told + enough, needed=needed)
 
 
 def close_calls_sentence(patients: float, discordance: float) -> str:
@@ -186,27 +180,19 @@ def rates_in_words(with_rate: float | None, with_half: float | None) -> str | No
     --------
     >>> rates_in_words(-0.9, 0.2)
     'Score and rate of "yes" go together (rank correlation -0.9): physicians that say yes more \
-often have the lower score. It may tell of the rate as much as of consistency.'
+often have the lower score. The score may reflect the rate as much as consistency.'
     >>> rates_in_words(0.3, 0.2) is None
     True
     """
     if with_rate is None or with_half is None or max(abs(with_rate), with_half) < TOGETHER:
         return None
+    value, than = with_rate, "higher" if with_rate > 0 else "lower"
+    often = "more often"
     if with_half > abs(with_rate):
-        value, told = (
-            with_half,
-            Sentence("{deciders} that {say_yes} to nearly half have the higher score"),
-        )
-    else:
-        value = with_rate
-        than = "higher" if value > 0 else "lower"
-        told = Sentence(
-            "{deciders} that {say_yes} more often have the {than} score",
-            than=than,
-        )
+        value, than, often = with_half, "higher", "in nearly half of their {cases}"
     return Sentence(
-        "Score and {rate_of_yes} go together (rank correlation {value:.1f}): "
-        "{told}. It may tell of the rate as much as of consistency.",
+        "Score and {rate_of_yes} go together (rank correlation {value:.1f}): {deciders} that "
+        f"{{say_yes}} {often} have the {than} score. The score may reflect the rate as much as "
+        "consistency.",
         value=value,
-        told=told,
     )

@@ -270,8 +270,8 @@ def _with_other_meanings(grounds: Grounds) -> list[str]:
     if grounds.with_patients is not None and grounds.with_patients >= SAME_AS_PATIENTS:
         reasons.append(
             Sentence(
-                "the order is that of their {cases}: what the average {decider} would have on the "
-                "same {cases} gives nearly the same (rank correlation {found:.1f})",
+                "the order may come from which {cases} each sees: the average {decider} would have "
+                "nearly the same order on the same {cases} (rank correlation {found:.1f})",
                 found=grounds.with_patients,
             )
         )
@@ -334,7 +334,7 @@ def _leniency(grounds: Grounds) -> list[str]:
     if anchors is not None and anchors.clear < ANCHORED:
         side = "eligible" if anchors.sure_eligible == anchors.clear else "not eligible"
         return [
-            f"{100 * anchors.clear:.0f} % only of those who are {side} are clear cases: a line "
+            f"only {100 * anchors.clear:.0f} % of those who are {side} are clear cases: a line "
             "drawn elsewhere cannot be told from inconsistency"
         ]
     if differ and grounds.over_limits <= OVER_LIMITS:

@@ -12,6 +12,7 @@ from intravar.preparation.prepare import ColumnReport
 from intravar.publication.hiding import few, is_small, part_is_safe, safe_total, shown
 from intravar.publication.results import Check as PublishedCheck
 from intravar.publication.results import Column, DecisionColumn, Leak
+from intravar.wording import agree
 
 #: Different values beyond which their number comes close to that of the rows.
 MOST_DISTINCT = 100
@@ -27,16 +28,19 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
     about = "about " if smallest > 1 else ""
     words = check.request.words
     larger = f"{about}{total:,} {words.cases} of {words.counted(n_physicians - hidden)}"
-    smaller = f"{words.counted(hidden)} with {few(smallest)} {words.cases} each"
+    smaller = (
+        f"{words.counted(hidden)} with {few(smallest)} {words.cases}{agree(hidden, '', ' each')}"
+    )
     covariates, columns = check.prepared.covariates, check.prepared.origin
     decision, positive, _ = check.prepared.decision
     share = _share(check)
     told = "nearly all or nearly none" if share is None else f"{100 * share:.0f} %"
+    told = f"'{positive}' for {told} of all {words.cases} in the table"
     coded = f", coded in {len(columns)} columns" if len(columns) != len(covariates) else ""
     lines = [
         ", and ".join([larger] * (hidden < n_physicians) + [smaller] * (hidden > 0)),
         *_panel_lines(check),
-        f"decision '{decision}': {told} are '{positive}'",
+        f"decision '{decision}': {told}",
         f"{len(covariates)} covariates in use{coded}",
         f"missing values: {_missing_line(check, several=several)}",
         *(f"dropped: {line}" for line in _dropped_lines(check, several=several)),
@@ -93,7 +97,7 @@ def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict
             sizes = few(check.request.smallest_cell)
         row: dict[str, Any] = {
             "reason": chosen["reason"][0],
-            "n_patients": f"{sizes} {words.cases} each",
+            "n_patients": f"{sizes} {words.cases}{agree(chosen.height, '', ' each')}",
             "n_physicians": chosen.height,
         }
         if names is not None:
@@ -186,7 +190,8 @@ def _missing_line(check: Check, *, several: bool = False) -> str:
         if policy == "indicator"
         else "filled with the median or the most frequent category, without a mark"
     )
-    return f"{count} cells in {len(filled)} covariates {how}"
+    covariates = agree(len(filled), "covariate", "covariates")
+    return f"{count} cells in {len(filled)} {covariates} {how}"
 
 
 def _dropped_lines(check: Check, *, several: bool = False) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -22,7 +22,6 @@ from intravar.publication.folders import shown_source
 from intravar.publication.group import FINE, published_group, step_over_all
 from intravar.publication.results import Decision, Published
 from intravar.publication.scores import ShownScores, shown_scores
-from intravar.wording import Words, agree
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
 ALL = ""
@@ -30,7 +29,7 @@ ALL = ""
 FACTS = ("physician", "n_patients", "rate")
 UNREAD = "nothing may be read: see the verdict"
 #: What is then not told of a decision.
-FIGURES = ("banded", "group", "location", "unrecorded", "by", "course")
+FIGURES = ("group", "location", "unrecorded", "by", "course")
 
 
 def published_of(
@@ -80,9 +79,6 @@ def _decision(
     phase = 0.5 if secret is None else secret(ALL)
     group = published_group(measurement, main, phase)
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
-    values = measurement.main.scores.discordance[main.measured]
-    values = values[np.isfinite(values)]
-    middles = [band.middle for band in main.bands if band is not None]
     check = replace(
         published_check(measurement.check, several=across is not None),
         source=shown_source(measurement.check.source),
@@ -106,7 +102,6 @@ def _decision(
         n_reportable=len(reportable),
         n_ranked=physicians["rank"].count(),
         n_banded=physicians["band_low"].count(),
-        banded=_banded(values, middles, physicians.height, words),
         barred_by=main.barred_by,
         n_patients_shown=main.n_patients,
         group=group,
@@ -220,18 +215,6 @@ def _methods(
     ]
     # In the order of the pseudonyms: the order of the names would tell who is who.
     return tuple(sorted(rows, key=lambda row: (row.method, row.physician)))
-
-
-def _banded(values: FloatArray, middles: Sequence[float], n: int, words: Words) -> str | None:
-    """Say how many have a band, and whether they are more consistent than the others."""
-    if not middles:
-        return None
-    have = agree(len(middles), "has", "have")
-    told = f"{len(middles):,} of {words.counted(n)} {have} a range in place of a number"
-    many = len(middles) > 1 and len(values) > 0
-    lower = many and np.mean(np.array(middles) < np.median(values)) > 0.5
-    who = ": most of them are more consistent than the middle one of the others" if lower else ""
-    return f"{told}, because an exact value could reveal small numbers of {words.cases}{who}"
 
 
 def published_rule(rule: SuggestedRule, smallest: int) -> results.Rule:

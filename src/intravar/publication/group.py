@@ -254,11 +254,14 @@ def _half(value: float | None) -> float | None:
     return None if value is None else round(value / 2, 6)
 
 
-def differences_line(group: Group) -> str | None:
-    """Say whether physicians differ; None where that is not asked."""
+def differences_line(group: Group, claim: str = "about") -> str | None:
+    """Say whether physicians differ, by figures of this `claim`; None where that is not asked."""
     if group.differences is None or group.spread is None:
         return None
-    ends = (group.spread_low or 0.0, group.spread_high or 0.0)
     return differences_sentence(
-        group.differences, group.spread, *ends, needed=group.needed, matters=group.matters
+        group.differences,
+        *(group.spread, group.spread_low or 0.0, group.spread_high or 0.0),
+        needed=group.needed,
+        matters=group.matters,
+        claim=claim,
     )

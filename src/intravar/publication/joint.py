@@ -105,7 +105,7 @@ def published_joint(
         **_of_all(found),
         n_reportable=int(physicians["reportable"].sum()),
         n_banded=physicians["band_low"].count(),
-        decisions=_by_decision(found),
+        decisions=_by_decision(found, decisions),
         pairs=tuple(_pair(found, row) for row in found.joint.pairs.iter_rows(named=True)),
         physicians=rows_of(physicians.sort("physician").with_columns(rounded), JointRow),
         by_physician=rows_of(
@@ -222,20 +222,24 @@ def _of_all(found: Together) -> dict[str, float | None]:
     return told
 
 
-def _by_decision(found: Together) -> tuple[JointDecision, ...]:
-    """Return every decision over all patients, alone and given those before it."""
+def _by_decision(found: Together, alone: Sequence[Decision]) -> tuple[JointDecision, ...]:
+    """Return every decision over all patients, as it is by itself and given those before it."""
 
-    def mean(name: str, figure: str) -> float | None:
-        table = found.joint.by_decision.filter(pl.col("decision") == name).drop_nulls(figure)
+    def given(name: str) -> float | None:
+        table = found.joint.by_decision.filter(pl.col("decision") == name).drop_nulls("given")
         weight: IntArray = table["n_patients"].to_numpy()
         if not len(weight):
             return None
-        values: FloatArray = table[figure].to_numpy()
+        values: FloatArray = table["given"].to_numpy()
         return _coarse(found, float(values @ weight / weight.sum()), int(weight.sum()))
 
     return tuple(
-        JointDecision(name, mean(name, "discordance"), mean(name, "given"))
-        for name in found.joint.decisions
+        JointDecision(
+            each.decision,
+            None if each.group is None else each.group.discordance,
+            given(each.decision),
+        )
+        for each in alone
     )
 
 

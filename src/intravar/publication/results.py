@@ -654,10 +654,10 @@ class Decision:
     """What is published of one decision; what does not apply or was not asked for is None.
 
     `claim` is how the method's figure is read ("at most", "about"), `compared` what stands behind
-    "of 100". `n_reportable` deciders have a number, `n_ranked` a rank, `n_banded` a range, which
-    `banded` says in words; `barred_by` names the limits of the request that keep others without.
-    `seconds` are what steps took. `check` and `diagnostics` have files of their own, and so have
-    rows: `physicians` in the order of pseudonyms, `methods`, `strata` and `changes`.
+    "of 100". `n_reportable` deciders have a number, `n_ranked` a rank, `n_banded` a range;
+    `barred_by` names the limits of the request that keep others without. `seconds` are what steps
+    took. `check` and `diagnostics` have files of their own, and so have rows: `physicians` in the
+    order of pseudonyms, `methods`, `strata` and `changes`.
     """
 
     decision: Annotated[str, _COLUMN]
@@ -670,7 +670,6 @@ class Decision:
     n_reportable: Annotated[int, _IN_TABLE]
     n_ranked: Annotated[int, _IN_TABLE]
     n_banded: Annotated[int, _IN_TABLE]
-    banded: Annotated[str | None, "the table in words"]
     barred_by: Annotated[tuple[str, ...], "names of limits that were asked for"]
     n_patients_shown: Annotated[int, "sum of the panel sizes that are shown"]
     group: Annotated[Group | None, "missing where nobody has a score"]

@@ -20,7 +20,7 @@ from intravar.publication.group import published_noise
 from intravar.publication.results import Change, ChangeRow, Strata, Stratum, StratumRow, rows_of
 from intravar.publication.scores import ShownScores
 from intravar.request import MATTERS
-from intravar.tables import hundred
+from intravar.tables import hundred, most
 from intravar.wording import USUAL, Words
 
 #: Probability from which on a change is called one.
@@ -215,7 +215,7 @@ def strata_lines(
     >>> told = Strata(tuple(levels), 0, 0.001, Change(None, None, None, None), ())
     >>> print("\n".join(strata_lines(told, "sex")))
     By sex, of 100 pairs of comparable patients so many get different decisions: F 20, M 30.
-    As if as many were indicated in each: F 21, M 27. They differ (p = 0.001).
+    On similar patients: F 21, M 27. They differ (p = 0.001).
     """
     rows, fill = found.strata, words.fill
     if not rows:
@@ -231,9 +231,7 @@ def strata_lines(
         return [*lines, fill(no)]
     alike = ", ".join(f"{row.stratum} {hundred(row.alike)}" for row in rows)
     differ = "They differ" if found.p_value < 1 - SURE else "That they differ is not shown"
-    lines.append(
-        f"As if as many were indicated in each: {alike}. {differ} (p = {found.p_value:g})."
-    )
+    lines.append(f"On similar {words.cases}: {alike}. {differ} (p = {found.p_value:g}).")
     return lines
 
 
@@ -269,10 +267,10 @@ def course_lines(
                 sure=hundred(SURE),
             )
         )
-    return [*lines, *_noise_lines(found.strata, words)]
+    return [*lines, *_noise_lines(found.strata, words, claim)]
 
 
-def _noise_lines(rows: tuple[Stratum, ...], words: Words) -> list[str]:
+def _noise_lines(rows: tuple[Stratum, ...], words: Words, claim: str) -> list[str]:
     first, last = (rows[0].noise, rows[-1].noise) if rows else (None, None)
     if first is None or last is None:
         return []
@@ -284,12 +282,14 @@ def _noise_lines(rows: tuple[Stratum, ...], words: Words) -> list[str]:
     told = []
     for part, reason in why.items():
         shares = (round(200 * (getattr(each, part).value or 0.0)) for each in (first, last))
-        told.append(f"{' -> '.join(map(str, shares))} because {words.fill(reason)}")
+        told.append(f"{', then '.join(map(str, shares))}, because {words.fill(reason)}")
     return [
         words.fill(
-            "Of 100 {cases} seen by two of them, {first} -> {last}: {told}.",
+            "Of 100 {cases} seen by two of them, {much}so many would be decided differently in "
+            "{first}, then in {last}: {told}.",
+            much=most(claim),
             first=rows[0].stratum,
             last=rows[-1].stratum,
-            told=", ".join(told),
+            told="; ".join(told),
         )
     ]

@@ -48,7 +48,7 @@ def decider_table(decision: Decision, words: Words) -> Table:
     made = columns.decider_table(
         decision.table,
         words,
-        ranked=decision.verdict not in UNRANKED,
+        ranked=decision.n_ranked > 0,
         readable=decision.verdict != NOTHING,
         claim=decision.claim,
     )

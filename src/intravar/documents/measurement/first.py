@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from intravar.documents.blocks import Block, Bullets, Card, Cards, Note, Paragraph
 from intravar.documents.measurement import deciders
 from intravar.documents.measurement.group import hundred_pairs, noise_bar, noise_blocks, noise_parts
@@ -95,6 +97,8 @@ def verdict_note(decision: Decision, words: Words) -> Note:
     """Return the verdict, what may be read, and its first reason."""
     reason = f" {capital(decision.verdict_reasons[0])}." if decision.verdict_reasons else ""
     told = f"{words.said(MAY_BE_READ[decision.verdict])}{reason}"
+    if decision.verdict not in UNRANKED and not decision.n_ranked:
+        told += f" Yet too little is known of each {words.decider} to rank any."
     if "eligible" in told:
         told = f"{told} {eligible(decision, words)}".strip()
     look = LOOK_OF.get(decision.verdict, "care")
@@ -151,7 +155,10 @@ def _differ(decision: Decision, words: Words) -> list[str]:
     group = decision.group
     if group is None or group.discordance is None:
         return []
-    lines = differences_line(group), rates_in_words(group.with_rate, group.with_half)
+    lines = (
+        differences_line(group, decision.claim),
+        rates_in_words(group.with_rate, group.with_half),
+    )
     return [words.said(line) for line in lines if line]
 
 
@@ -181,6 +188,11 @@ def caveats(decision: Decision, words: Words) -> list[str]:
     return lines
 
 
+def new_warnings(decision: Decision) -> list[str]:
+    """Return the warnings that are not among the reasons of the verdict."""
+    return [line for line in decision.warnings if line not in decision.verdict_reasons]
+
+
 def counted_figures(decision: Decision) -> str:
     """Return how many have a figure, in a few words."""
     n = decision.n_reportable
@@ -199,6 +211,11 @@ def with_figure(decision: Decision, words: Words) -> str:
             f", {ranges:,} {agree(ranges, 'has', 'have')} a range in its place, because an exact "
             "value could reveal small numbers"
         )
+    known = [row.discordance for row in decision.physicians if row.discordance is not None]
+    bands = [row.band.middle for row in decision.physicians if row.band is not None]
+    if known and len(bands) > 1 and decision.verdict not in UNRANKED:
+        lower = sum(middle < median(known) for middle in bands) > len(bands) / 2
+        some += "; most of those with a range are more consistent than most of the others" * lower
     return f"Of {words.counted(n)} in the table, {some}."
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from intravar.documents.blocks import Block, Bullets, Figure, Heading, Paragraph, row_figure
 from intravar.documents.charts.plot import Dot, Drawing
 from intravar.documents.charts.rows import Labelled
+from intravar.documents.measurement.deciders import axis_of
 from intravar.measurement.sentences import WHY_DIFFERENT
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Decision, Published, Strata
@@ -70,12 +71,17 @@ def noise_parts(decision: Decision, words: Words) -> list[NoiseShare]:
 def noise_blocks(decision: Decision, words: Words) -> list[Block]:
     """Return how many cases two deciders would decide differently, and why, as a bar."""
     picture = noise_bar(decision, words)
+    return [] if picture is None else [Paragraph(_noise_sentence(decision, words)), picture]
+
+
+def _noise_sentence(decision: Decision, words: Words) -> str:
     whole = sum(round(part.of_hundred) for part in noise_parts(decision, words))
-    told = (
-        f"Of 100 {words.cases} seen by two {words.deciders}, {decision.claim} {whole} would be "
-        "decided differently:"
+    # The figure above may be that of eligible cases alone.
+    every = ", eligible or not," if "eligible" in decision.compared else ""
+    return (
+        f"Of 100 {words.cases}{every} seen by two {words.deciders}, {decision.claim} {whole} would "
+        "be decided differently:"
     )
-    return [] if picture is None else [Paragraph(told), picture]
 
 
 def noise_bar(decision: Decision, words: Words) -> Figure | None:
@@ -93,10 +99,8 @@ def noise_bar(decision: Decision, words: Words) -> Figure | None:
             picture.write(part.shown, (at + across / 2 - 1, BAR[1] / 2), f"on-{part.kind}")
         at += across
     key = tuple((part.kind, f"{part.shown}: {part.why}") for part in parts)
-    told = (
-        f"Of 100 {words.cases} seen by two {words.deciders}, decided differently: "
-        f"{'; '.join(f'{part.shown} because {part.why}' for part in parts)}."
-    )
+    why = "; ".join(f"{part.shown} because {part.why}" for part in parts)
+    told = f"{_noise_sentence(decision, words)} {why}."
     title = f"Why two {words.deciders} would decide differently about the same {words.case}"
     return Figure("noise", "", told, "", [picture.svg(title, told)], key)
 
@@ -106,7 +110,12 @@ def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
     group = decision.group
     if group is None or group.discordance is None or decision.verdict == NOTHING:
         return None
-    differ = round(100 * group.discordance)
+    return pairs_picture(group.discordance, decision.claim, words)
+
+
+def pairs_picture(share: float, claim: str, words: Words, where: str = "") -> Figure:
+    """Draw a hundred pairs of which a share differs; `where` it does may be said."""
+    differ = round(100 * share)
     picture = Drawing(ACROSS * PAIR_WIDTH, 100 // ACROSS * PAIR_HEIGHT)
     for pair in range(100):
         a = pair % ACROSS * PAIR_WIDTH + 8
@@ -114,13 +123,16 @@ def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
         kinds = ("one-way", "other-way") if pair < differ else ("alike", "alike")
         for n, kind in enumerate(kinds):
             picture.mark((a + 13 * n, b), "", kind, radius=5)
-    number = f"{most(decision.claim)}{differ}"
+    number = f"{most(claim)}{differ}"
     told = (
         f"A hundred pairs of dots; in {number} of them the two {words.cases} got different "
-        "decisions."
+        f"decisions{where}."
     )
     svg = picture.svg(f"A hundred pairs of {words.cases}", told)
-    key = (("one-way other-way", f"{number} decided differently"), ("alike", "decided alike"))
+    key = (
+        ("one-way other-way", f"{number} decided differently{where}"),
+        ("alike", "decided alike"),
+    )
     return Figure("hundred-pairs", "", told, "", [svg], key)
 
 
@@ -164,18 +176,15 @@ def _strata_figure(part: Strata, name: str, title: str, words: Words, claim: str
         for row in part.strata
     ]
     reading = (
-        f"On similar {words.cases}: as if as many were indicated everywhere, and {words.deciders} "
-        "compared with themselves."
+        f"On similar {words.cases}: as if the same share of {words.cases} were likely to be "
+        f"{words.decided_for} everywhere; each {words.decider} is compared with itself only."
     )
     key = (("hollow", "as it is"), ("point", f"{similar}, with the figure's 95 % interval"))
-    return row_figure(f"strata-{name}", title, rows, reading=reading, key=key)
+    return row_figure(f"strata-{name}", title, rows, axis_of(claim), reading=reading, key=key)
 
 
 def _strata_table(part: Strata, sheet: str, column: str, words: Words, claim: str) -> Table:
-    caption = (
-        f"{sheet}: decided differently as it is, and as if as many {words.cases} were indicated "
-        "everywhere."
-    )
+    caption = f"{sheet}: decided differently as it is, and on similar {words.cases}."
     return table_of(
         sheet,
         caption,

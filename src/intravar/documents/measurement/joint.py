@@ -8,8 +8,10 @@ from intravar.documents import blocks
 from intravar.documents.blocks import Block
 from intravar.documents.charts.plot import Dot
 from intravar.documents.charts.rows import Labelled
-from intravar.documents.measurement.deciders import axis_of
-from intravar.documents.measurement.first import not_meant
+from intravar.documents.measurement.deciders import axis_of, funnel_of
+from intravar.documents.measurement.first import next_steps, not_meant
+from intravar.documents.measurement.group import pairs_picture
+from intravar.measurement.verdict import NOTHING
 from intravar.publication.joint import NOT_SHOWN, joint_lines
 from intravar.publication.results import Band, Joint, Published
 from intravar.tables import Table, hundred, hundreds, most, number, of_pairs, table_of
@@ -24,7 +26,7 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
     words = published.words
     lines = [f"{capital(line)}." for line in joint_lines(joint, words)]
     leaks = [
-        f"'{leak.column}' may give the decision {words.label(each.decision)} away: {leak.why}."
+        f"'{words.label(leak.column)}' may give '{words.label(each.decision)}' away: {leak.why}."
         for each in published.decisions
         for leak in each.leaks
     ]
@@ -34,11 +36,17 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         for each in published.decisions
     ]
     figures, pairs = _decisions_figure(words, joint, published.first.claim), _pairs(words, joint)
+    together: list[Block] = [*figures, *([blocks.Bullets(lines[1:])] if lines[1:] else [])]
+    if joint.differ is not None:
+        where = " in at least one decision"
+        together.insert(0, pairs_picture(joint.differ, "at most", words, where))
+    steps = _next_steps(published, joint)
     cards = [
-        blocks.Card("The decisions together", [*figures, blocks.Bullets(lines[1:])]),
+        blocks.Card("The decisions together", together),
         blocks.Card(
             "What the data support in each decision", [blocks.Bullets(verdicts)], wide=True
         ),
+        blocks.Card("What to do next", [blocks.Bullets(steps, numbered=True)], wide=True),
     ]
     table, each_decision = together_table(words, joint), _each(words, joint, published.first.claim)
     return [
@@ -56,6 +64,18 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         blocks.Heading("What the figure does not mean", 1, "believe", "Trust"),
         blocks.Bullets(not_meant(words)),
     ]
+
+
+def _next_steps(published: Published, joint: Joint) -> list[str]:
+    """Return what to do next: the steps of the decision that comes first, and why it does."""
+    words, level = published.words, {row.decision: row.discordance or 0 for row in joint.decisions}
+    first = max(
+        published.decisions, key=lambda each: (each.verdict == NOTHING, level[each.decision])
+    )
+    called, figure = words.label(first.decision), hundred(level[first.decision])
+    why = f"comparable {words.cases} differ most often in it ({most(first.claim)}{figure} of 100)"
+    why = "it is not interpretable" if first.verdict == NOTHING else why
+    return [f"Take {called} first: {why}.", *next_steps(first, funnel_of(first), words)]
 
 
 def _of_hundred(value: float | None, band: Band | None, claim: str) -> str:
@@ -83,8 +103,8 @@ def together_table(words: Words, joint: Joint) -> Table:
         f"All decisions together, one row per {words.decider}.",
         joint.physicians,
         [
-            (words.decider, 1.5, lambda row: row.physician),
-            (differ, 1.5, lambda row: _of_hundred(row.differ, joint.band_of(row), "at most")),
+            (words.decider, 2, lambda row: row.physician),
+            (differ, 2.5, lambda row: _of_hundred(row.differ, joint.band_of(row), "at most")),
             (
                 "95 % interval",
                 1.2,

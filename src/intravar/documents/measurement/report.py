@@ -23,6 +23,7 @@ from intravar.documents.measurement.deciders import decider_table
 from intravar.documents.measurement.first import (
     counted_figures,
     first_screen,
+    new_warnings,
     not_meant,
     verdict_note,
     with_figure,
@@ -33,8 +34,8 @@ from intravar.estimators.base import described
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Column, Decision, Published
-from intravar.tables import MOST_WIDE, Table, table_of
-from intravar.wording import Words
+from intravar.tables import MOST_WIDE, Table, hundred, table_of
+from intravar.wording import Words, capital
 
 #: Deciders up to whom the table stands among the text on paper; more are an annex.
 MOST_IN_TEXT = 30
@@ -225,10 +226,11 @@ def about(published: Published) -> str:
         return f"{n} · decisions {decisions}, in this order · {made}"
     share, shown = first.check.decision_share, first.n_patients_shown
     figures = "" if first.verdict == NOTHING else f", {counted_figures(first)}"
-    yes = "" if share is None else f" ({100 * share:.0f} % “{first.check.decision.positive}”)"
+    yes = f"“{first.check.decision.positive}” for {hundred(share)} %"
     return (
         f"{n}{figures}{f', {shown:,} {words.cases} shown' if shown else ''}"
-        f" · decision: {words.decision or words.label(first.decision)}{yes}"
+        f" · decision: {words.decision or words.label(first.decision)}"
+        f"{'' if share is None else f' ({yes} of the {words.cases} counted here)'}"
         f" · {described(first.method).label} · {made}"
     )
 
@@ -273,7 +275,7 @@ def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
             for column in table.columns
         ]
         table = replace(table, columns=columns)
-    title = f"Every {words.decider} with a figure"
+    title = f"Every {words.decider} with a figure{' or a range' * (decision.n_banded > 0)}"
     return [blocks.Annex(title, [blocks.Paragraph(told), table], new_page=True)]
 
 
@@ -283,9 +285,9 @@ def trust_section(decision: Decision, words: Words) -> list[Block]:
     anchors = decision.diagnostics.anchor_mass
     if anchors is not None:
         lines.append(
-            f"Clear cases of the latent rule: {100 * anchors.surely_eligible:.0f} % of the "
-            f"eligible {words.cases} are clearly eligible, {100 * anchors.surely_not_eligible:.0f} "
-            "% of the others clearly not. The more clear cases, the better the level is known."
+            f"Of the {words.cases} for which the rule says yes, {hundred(anchors.surely_eligible)} "
+            f"% are clear cases; of the others, {hundred(anchors.surely_not_eligible)} %. The more "
+            "clear cases, the better the level is known."
         )
     figures, sentences = _made(decision, words, *_TRUST)
     return [
@@ -305,18 +307,19 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
     if check.smallest_cell > 1:
         lines.append(
             f"Counts of 1 to {check.smallest_cell - 1} {words.cases} or events are hidden, and so "
-            "is whatever would give them away. Totals cover only what is shown."
+            f"is whatever would give them away: no figure rests on {check.smallest_cell} or fewer. "
+            "Totals cover only what is shown."
         )
     method, request = described(decision.method), published.request
     made = (
         f"Method: {method.label} ({words.said(method.idea)}). Source: {published.source}. Seed "
         f"{request.random_state}; {words.a_decider} needs {request.min_panel} {words.cases} and a "
-        f"reliability of {request.min_reliability} to be ranked; the smallest count shown is "
-        f"{request.smallest_cell}. Made by intravar {published.version}."
+        f"reliability of {request.min_reliability} to be ranked. Made by intravar "
+        f"{published.version}."
     )
     return [
         blocks.Heading("What was done to the data", 1, "data", "Data"),
-        *(blocks.Note("Warning.", line, "care") for line in decision.warnings),
+        *(blocks.Note("Warning.", f"{capital(line)}.", "care") for line in new_warnings(decision)),
         blocks.Bullets(lines),
         blocks.Paragraph(made),
         blocks.Annex(

@@ -18,7 +18,7 @@ from intravar.documents.charts.rows import (
 )
 from intravar.publication.results import Decision
 from intravar.tables import Table, number, table_of
-from intravar.wording import Words
+from intravar.wording import Words, agree
 
 #: Covariates shown at most.
 MOST_BALANCE = 15
@@ -36,7 +36,8 @@ LOST = {"outside_caliper": "lay too far apart", "lost_in_cycle": "were left over
 
 def _left_out(decision: Decision, shown: int) -> str:
     missing = len(decision.physicians) - shown
-    return f" {missing:,} with small numbers are not in it." if missing else ""
+    are = agree(missing, "is", "are")
+    return f" {missing:,} with small numbers {are} not in it." if missing else ""
 
 
 def love(decision: Decision, words: Words) -> Figure | None:
