@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
 from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
@@ -18,7 +19,7 @@ from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
 from intravar.measurement.result import Fitted
 from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import Scores
+from intravar.measurement.scores import Scores, result_table
 from intravar.measurement.verdict import (
     ANCHORED,
     RULE_FOUND,
@@ -28,7 +29,7 @@ from intravar.measurement.verdict import (
 )
 from intravar.observed import Observed
 from intravar.preparation.check import Check
-from intravar.request import MATTERS
+from intravar.request import MATTERS, MIN_PANEL, MIN_RELIABILITY
 
 #: Below it a method tells physicians apart.
 DIFFER_P = 0.05
@@ -45,11 +46,12 @@ _TINY = 1e-9
 class Appraisal:
     """How far a measurement may be believed.
 
-    Intervals of `scores` carry what halves showed; `halves` are None where panels are too small,
-    the `group` where nobody has a score.
+    Intervals of `scores` carry what halves showed, and the `table` has a row of each physician;
+    `halves` are None where panels are too small, the `group` where nobody has a score.
     """
 
     scores: Scores
+    table: pl.DataFrame
     halves: Halves | None
     group: Group | None
     verdict: Verdict
@@ -68,7 +70,6 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
             halves = compare_halves(main.estimator, observed, check.request.random_state)
     leaks = [each.column for each in check.prepared.leaks if each.certain]
-    large = main.scores.n_patients >= check.request.min_panel
     grounds = Grounds(
         main.evidence,
         None,
@@ -77,22 +78,33 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         leaks[0] if leaks and check.request.covariates is None else None,
         case_mix(observed, rule.probability),
         over_limits=gain_over_limits(main.evidence, observed, check.request.random_state),
-        n_large=int(np.sum(large & np.isfinite(main.scores.discordance))),
     )
-    others_scores = [each.scores for each in others]
-    appraised = concluded(grounds, main.scores, others_scores, check.request.matters)
+    appraised = concluded(
+        grounds,
+        main.scores,
+        [each.scores for each in others],
+        matters=check.request.matters,
+        min_panel=check.request.min_panel,
+        min_reliability=check.request.min_reliability,
+    )
     judged = appraised.verdict
     said = tuple(check.request.words.said(reason) for reason in judged.reasons)
     return replace(appraised, verdict=replace(judged, reasons=said))
 
 
 def concluded(
-    grounds: Grounds, scores: Scores, others: Sequence[Scores] = (), matters: float = MATTERS
+    grounds: Grounds,
+    scores: Scores,
+    others: Sequence[Scores] = (),
+    *,
+    matters: float = MATTERS,
+    min_panel: int = MIN_PANEL,
+    min_reliability: float = MIN_RELIABILITY,
 ) -> Appraisal:
     """Widen intervals, say what all say together, and judge; nothing is fitted any more.
 
-    The group, and what `scores` go with, are added to the `grounds`. `others` are scores of the
-    other methods that were asked for.
+    The group, what `scores` go with and who has a figure are added to the `grounds`. `others` are
+    scores of the other methods that were asked for.
     """
     evidence, halves, rule_found = grounds.evidence, grounds.halves, grounds.rule_found
     predicts = evidence.predicted() is not None
@@ -120,14 +132,17 @@ def concluded(
         told = (discordance, error, scores.n_patients, scores.n_for)
         group = replace(group, explained=explained_of_all(*told, doubt))
         scores = replace(scores, columns={**scores.columns, **explained_of_each(*told)})
+    table = result_table(scores, min_panel=min_panel, min_reliability=min_reliability)
     grounds = replace(
         grounds,
         group=group,
         agreement=agreement_with(scores, others),
         with_rates=rank_correlation(scores.discordance, any_two(scores.n_patients, scores.n_for)),
         with_patients=order_of_patients(scores),
+        n_reportable=int(table["reportable"].sum()),
+        n_ranked=table["rank"].count(),
     )
-    return Appraisal(scores, halves, group, judge(grounds))
+    return Appraisal(scores, table, halves, group, judge(grounds))
 
 
 def _narrowed(scores: Scores, evidence: Evidence, halves: Halves | None) -> float:

@@ -30,7 +30,6 @@ from intravar.measurement.result import Fitted, Measurement, OneDecision
 from intravar.measurement.rule import SuggestedRule, located, location_of, suggest_rule
 from intravar.measurement.scores import (
     SeenTwice,
-    result_table,
     scores_of,
     scores_of_repeats,
     seen_twice,
@@ -209,16 +208,13 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
     assert rule is not None
     (name, first), *others = everybody.fitted.items()
     first = first if repeats is None else first.with_columns(repeats.columns())
+    location = location_of(prepared, first.evidence, request.random_state, words)
+    first = replace(first, scores=located(first.scores, location, prepared.observed))
     with steps.step(words.fill("measuring two halves of the {cases}"), steps.seconds.get(name)):
         appraisal = appraise(check, {name: first, **dict(others)}, rule)
-    location = location_of(prepared, first.evidence, request.random_state, words)
-    scores = located(appraisal.scores, location, prepared.observed)
-    main = replace(first, scores=scores)
+    main, table = replace(first, scores=appraisal.scores), appraisal.table
     fitted = {name: main, **dict(others)}
     with steps.step(words.fill("assessing the {deciders}")):
-        table = result_table(
-            scores, min_panel=request.min_panel, min_reliability=request.min_reliability
-        )
         pairs = pairs_behind(main.evidence, prepared.observed)
         scale = AlikeScale.of(prepared.observed, prepared.origin, rule.weights)
         cases = cases_behind(main.evidence, prepared.observed, scale, pairs)

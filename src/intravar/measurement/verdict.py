@@ -116,8 +116,8 @@ class Grounds:
     with_patients
         Rank correlation of scores with what the average colleague would have on the same patients;
         None where that hardly differs.
-    n_large
-        Physicians with as many patients as a figure takes; None where nobody counted them.
+    n_reportable, n_ranked
+        Physicians with a figure, and with a rank; None where nobody counted them.
     """
 
     evidence: Evidence
@@ -130,7 +130,8 @@ class Grounds:
     with_rates: float | None = None
     over_limits: float = float("inf")
     with_patients: float | None = None
-    n_large: int | None = None
+    n_reportable: int | None = None
+    n_ranked: int | None = None
 
 
 def judge(grounds: Grounds) -> Verdict:
@@ -238,9 +239,11 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
     reasons: list[str] = []
     if group.n_physicians < 2:
         return [Sentence("there is one {decider} only")]
-    if grounds.n_large is not None and grounds.n_large < 2:
-        who = "only one {decider} has" if grounds.n_large else "no {decider} has"
+    if grounds.n_reportable is not None and grounds.n_reportable < 2:
+        who = "only one {decider} has" if grounds.n_reportable else "no {decider} has"
         reasons.append(Sentence(who + " enough {cases} for a figure"))
+    elif grounds.n_ranked is not None and grounds.n_ranked < 2:
+        reasons.append(Sentence("too little is known of each {decider} to rank them"))
     if group.differences == "less than matters":
         reasons.append(Sentence("{deciders} differ by less than matters"))
     elif not group.differ:

@@ -144,7 +144,8 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
         **spread,
         differences=whole.differences,
         matters=request.matters,
-        needed=None if whole.needed is None else two_digits(whole.needed),
+        # Nobody has a figure with fewer patients than are asked for.
+        needed=None if whole.needed is None else two_digits(max(whole.needed, request.min_panel)),
         explained=Figure(
             *(coarse(min(max(each, 0.0), 1.0), max(step, 0.01), phase) for each in shares)
         )
