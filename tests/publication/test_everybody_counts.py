@@ -23,6 +23,7 @@ from intravar.publication.group import (
     spread_steps,
     told_spread,
 )
+from intravar.publication.hiding import STEPS, upwards
 from intravar.publication.scores import ShownScores, shown_scores
 
 
@@ -90,6 +91,16 @@ def test_a_shrunken_value_lies_inside_its_interval() -> None:
     table = result_table(scores).drop_nulls("shrunken")
     assert (table["shrunken"] <= table["high"]).all()
     assert (table["shrunken"] >= table["low"]).all()
+
+
+@given(st.floats(0.0, 0.5), st.sampled_from(STEPS), st.floats(0.0, 0.999))
+def test_a_limit_is_never_rounded_down(limit: float, step: float, phase: float) -> None:
+    rounded = upwards(limit, step, phase)
+    assert rounded is not None
+    assert limit - 1e-6 <= rounded <= min(limit + 2 * step + 1e-6, 0.5)
+    plain = upwards(limit, step)
+    assert plain is not None
+    assert plain < limit + step + 1e-6
 
 
 def test_noise_is_rounded_once() -> None:

@@ -32,7 +32,9 @@ def _group(found: Comparison) -> Table:
     def change(row: ChangedGroup) -> str:
         return NONE if row.within_rounding and _change(row) != "0" else _change(row)
 
-    caption = "All together: how many of 100 are decided differently."
+    caption = (
+        f"All together, over all {found.words.cases}: how many of 100 are decided differently."
+    )
     if any(change(row) == NONE for row in found.group):
         caption += f" {capital(NONE)}: the difference is within the rounding of both figures."
     columns = [("of 100", 3, lambda row: row.of), *_FIGURES, ("change", 1, change)]

@@ -6,6 +6,7 @@ Figures are shares between 0 and 1, said as "of 100".
 from __future__ import annotations
 
 from intravar.measurement.verdict import LITTLE_EXPLAINED
+from intravar.tables import hundred
 from intravar.wording import Sentence
 
 #: What may be read under each verdict.
@@ -38,26 +39,16 @@ TOGETHER = 0.8
 NEARLY_ALL = 0.95
 
 
-def hundredths(value: float, digits: int = 0) -> str:
-    """Write a share as a number of 100.
-
-    Examples
-    --------
-    >>> hundredths(0.214), hundredths(0.0062, 1)
-    ('21', '0.6')
-    """
-    return f"{100 * value:.{digits}f}"
-
-
 def at_most(value: float, high: float) -> str:
-    """Say an upper limit.
+    """Say an upper limit; it is rounded up.
 
     Examples
     --------
-    >>> at_most(0.21, 0.22)
+    >>> at_most(0.21, 0.214)
     'at most 21 (95 % sure: at most 22)'
     """
-    return f"at most {hundredths(value)} (95 % sure: at most {hundredths(high)})"
+    limit, sure = (hundred(each, "at most") for each in (value, high))
+    return f"at most {limit} (95 % sure: at most {sure})"
 
 
 def about(value: float, low: float | None, high: float | None, *, limit: bool) -> str:
@@ -73,10 +64,11 @@ def about(value: float, low: float | None, high: float | None, *, limit: bool) -
     ('about 21 [19, 24]', 'at most 21 (95 % sure: at most 24)')
     """
     if low is None or high is None:
-        return f"{'at most' if limit else 'about'} {hundredths(value)}"
+        claim = "at most" if limit else "about"
+        return f"{claim} {hundred(value, claim)}"
     if limit:
         return at_most(value, high)
-    return f"about {hundredths(value)} [{hundredths(low)}, {hundredths(high)}]"
+    return f"about {hundred(value)} [{hundred(low)}, {hundred(high)}]"
 
 
 def explained_sentence(share: float) -> str:
@@ -87,7 +79,7 @@ def explained_sentence(share: float) -> str:
     >>> explained_sentence(0.43)
     'What is recorded explains 43 % of how decisions vary.'
     """
-    told = f"What is recorded explains {hundredths(max(share, 0.0))} % of how decisions vary"
+    told = f"What is recorded explains {hundred(max(share, 0.0))} % of how decisions vary"
     if share >= LITTLE_EXPLAINED:
         return f"{told}."
     return Sentence(
@@ -125,10 +117,8 @@ patients of each physician.'
 0.8] of 100, below 2 of 100.'
     """
     digits = 1 if high < 0.03 or 0 < low < 0.01 else 0
-    size = (
-        f"true values have a standard deviation of {hundredths(spread, digits)} "
-        f"[{hundredths(low, digits)}, {hundredths(high, digits)}] of 100"
-    )
+    middle, first, last = (f"{100 * each:.{digits}f}" for each in (spread, low, high))
+    size = f"true values have a standard deviation of {middle} [{first}, {last}] of 100"
     if differences == "differ":
         return Sentence(
             "{Deciders} differ: {size}.",
@@ -174,8 +164,8 @@ either way.'
     return Sentence(
         "{discordance} % of the discordance lies in close calls, the {patients} "
         "% of {cases} that could be decided either way.",
-        discordance=hundredths(discordance),
-        patients=hundredths(patients),
+        discordance=hundred(discordance),
+        patients=hundred(patients),
     )
 
 

@@ -25,7 +25,14 @@ from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores, with_rates
 from intravar.measurement.sentences import differences_sentence
-from intravar.publication.hiding import coarse, coarse_step, fraction, step_over, two_digits
+from intravar.publication.hiding import (
+    coarse,
+    coarse_step,
+    fraction,
+    step_over,
+    two_digits,
+    upwards,
+)
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.scores import FEWEST_PATIENTS, ShownScores
 from intravar.tables import MOST_DISCORDANCE
@@ -126,19 +133,20 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
     digits, step = group_digits(smallest), step_over_all(measurement)
     alike = with_rates(main.scores.take(published.measured))
     whole = group if measurement.group is None else measurement.group
-    names = ("discordance", "low", "high")
-    if step > FINE:
-        mean = {name: fraction(getattr(group, name), digits) for name in names}
+    names, limit = ("discordance", "low", "high"), main.evidence.upper_limit
+    rounding = upwards if limit else coarse
+    if step > FINE or smallest == 1:
+        mean = {name: rounding(getattr(group, name), 10.0**-digits) for name in names}
     else:
         by = max(step, 10.0**-digits)
-        mean = {name: coarse(getattr(whole, name), by, phase) for name in names}
+        mean = {name: rounding(getattr(whole, name), by, phase) for name in names}
     spread: dict[str, float | None] = dict.fromkeys(SPREAD)
     if whole.differences is not None:
         steps = spread_steps(main.scores, main.evidence, published, smallest)
         spread = told_spread(whole, group, steps, phase, request.matters)
     explained, noise, repeats = whole.explained, measurement.components, measurement.repeats
     shares = () if explained is None else (explained.share, explained.low, explained.high)
-    bound = mean["discordance"] if main.evidence.upper_limit else None
+    bound = mean["discordance"] if limit else None
     return Group(
         **mean,
         **spread,

@@ -10,7 +10,7 @@ from intravar.documents.charts.rows import Labelled
 from intravar.measurement.sentences import WHY_DIFFERENT
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Decision, Published, Strata
-from intravar.tables import Table, hundred, hundreds, most, of_pairs, table_of
+from intravar.tables import Table, hundred, hundreds, hundredths, most, of_pairs, table_of
 from intravar.wording import Words
 
 #: Pairs side by side, and the pixels of a pair.
@@ -106,7 +106,7 @@ def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
     group = decision.group
     if group is None or group.discordance is None or decision.verdict == NOTHING:
         return None
-    differ = round(100 * group.discordance)
+    differ = hundredths(group.discordance, decision.claim)
     picture = Drawing(ACROSS * PAIR_WIDTH, 100 // ACROSS * PAIR_HEIGHT)
     for pair in range(100):
         a = pair % ACROSS * PAIR_WIDTH + 8
@@ -150,7 +150,7 @@ def _strata_figure(part: Strata, name: str, title: str, words: Words, claim: str
         Labelled(
             row.stratum,
             [
-                Dot(100 * value, f"{most(claim)}{hundred(value)} {what}", kind)
+                Dot(100 * value, f"{most(claim)}{hundred(value, claim)} {what}", kind)
                 for value, what, kind in (
                     (row.discordance, "as it is", "hollow"),
                     (row.alike, similar, "point"),
@@ -183,9 +183,9 @@ def _strata_table(part: Strata, sheet: str, column: str, words: Words, claim: st
         [
             (column, 2, lambda row: row.stratum),
             (words.decided_for, 1, lambda row: hundred(row.rate) + " %" * (row.rate is not None)),
-            (of_pairs(claim), 1, lambda row: hundred(row.discordance)),
+            (of_pairs(claim), 1, lambda row: hundred(row.discordance, claim)),
             ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high, claim)),
-            (f"{most(claim)}on similar {words.cases}", 1.2, lambda row: hundred(row.alike)),
+            (f"{most(claim)}on similar {words.cases}", 1.2, lambda row: hundred(row.alike, claim)),
             ("95 % interval", 1.2, lambda row: hundreds(row.alike_low, row.alike_high, claim)),
         ],
     )

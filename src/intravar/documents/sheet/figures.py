@@ -10,7 +10,7 @@ from intravar.documents.charts.plot import Dot, Plot
 from intravar.documents.charts.rows import Labelled, dot_plot
 from intravar.documents.measurement.deciders import axis_of
 from intravar.measurement.sentences import at_most
-from intravar.tables import hundred, most
+from intravar.tables import hundred, hundredths, most
 from intravar.wording import Words, agree
 
 #: With fewer peers than this a dot without a name is as good as one with it.
@@ -26,11 +26,16 @@ class Own(NamedTuple):
     claim: str = "about"
 
     @property
+    def shown(self) -> int:
+        """The figure as a whole number."""
+        return hundredths(self.value / 100, self.claim)
+
+    @property
     def told(self) -> str:
         """The figure in a few words."""
         if self.claim == "at most":
             return at_most(self.value / 100, self.high / 100)
-        return f"{self.value:.0f} [{self.low:.0f}, {self.high:.0f}]"
+        return f"{self.shown} [{self.low:.0f}, {self.high:.0f}]"
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -52,7 +57,7 @@ def own_row(
     """
     dots = [] if own is None else [Dot(own.value, f"you {own.told}", "own", radius=5)]
     if whole is not None:
-        dots.append(Dot(100 * whole, f"all {most(claim)}{hundred(whole)}", "all", radius=6))
+        dots.append(Dot(100 * whole, f"all {most(claim)}{hundred(whole, claim)}", "all", radius=6))
     lines = [] if own is None else [("interval", *own.ends)]
     told = "" if own is not None else f"you {instead or 'not shown'}"
     return Labelled(label, dots, lines, instead=told)
@@ -66,16 +71,17 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = "") 
             "could be recognised.",
             quiet=True,
         )
-    lower = sum(round(value) < round(own.value) for value in peers)
+    others = [hundredths(value / 100, own.claim) for value in peers]
+    lower = sum(value < own.shown for value in others)
     limit = own.claim == "at most"
-    label = f"you: at most {own.value:.0f}" if limit else f"you: {own.told}"
+    label = f"you: at most {own.shown}" if limit else f"you: {own.told}"
     told = (
         f"Your {'upper limit' if limit else 'figure'} with its 95 % interval, and a dot for each "
         f"of {len(peers):,} other {words.deciders}, rounded and without names. {lower:,} of them "
         f"{agree(lower, 'has', 'have')} a lower figure."
     )
-    end = max(50.0, *peers, own.high + 1)
-    dots = [Dot(float(round(value)), kind="peer") for value in peers]
+    end = max(50.0, *others, own.high + 1)
+    dots = [Dot(float(value), kind="peer") for value in others]
     dots.append(Dot(own.value, kind="own", label=label))
 
     def plot(width: int) -> Plot:
