@@ -39,36 +39,22 @@ TOGETHER = 0.8
 NEARLY_ALL = 0.95
 
 
-def at_most(value: float, high: float) -> str:
-    """Say an upper limit; it is rounded up.
-
-    Examples
-    --------
-    >>> at_most(0.21, 0.214)
-    'at most 21 (95 % sure: at most 22)'
-    """
-    limit, sure = (hundred(each, "at most") for each in (value, high))
-    return f"at most {limit} (95 % sure: at most {sure})"
-
-
-def about(value: float, low: float | None, high: float | None, *, limit: bool) -> str:
-    """Say a figure with its uncertainty: an upper limit has no lower end.
+def about(value: float, low: float | None, high: float | None, claim: str = "about") -> str:
+    """Say a figure with its uncertainty: an upper limit ("at most") has no lower end.
 
     Some methods have no intervals.
 
     Examples
     --------
-    >>> about(0.21, None, None, limit=False)
-    'about 21'
-    >>> about(0.21, 0.19, 0.24, limit=False), about(0.21, 0.1, 0.24, limit=True)
-    ('about 21 [19, 24]', 'at most 21 (95 % sure: at most 24)')
+    >>> about(0.21, None, None), about(0.21, 0.19, 0.24), about(0.21, 0.1, 0.234, "at most")
+    ('about 21', 'about 21 [19, 24]', 'at most 21 (95 % sure: at most 24)')
     """
+    figure = f"{claim} {hundred(value, claim)}"
     if low is None or high is None:
-        claim = "at most" if limit else "about"
-        return f"{claim} {hundred(value, claim)}"
-    if limit:
-        return at_most(value, high)
-    return f"about {hundred(value)} [{hundred(low)}, {hundred(high)}]"
+        return figure
+    if claim == "at most":
+        return f"{figure} (95 % sure: at most {hundred(high, claim)})"
+    return f"{figure} [{hundred(low)}, {hundred(high)}]"
 
 
 def explained_sentence(share: float) -> str:
@@ -120,10 +106,7 @@ patients of each physician.'
     middle, first, last = (f"{100 * each:.{digits}f}" for each in (spread, low, high))
     size = f"true values have a standard deviation of {middle} [{first}, {last}] of 100"
     if differences == "differ":
-        return Sentence(
-            "{Deciders} differ: {size}.",
-            size=size,
-        )
+        return Sentence("{Deciders} differ: {size}.", size=size)
     if differences == "less than matters":
         return Sentence(
             "{Deciders} differ by less than matters{none}: {size}, below {matters:g} of 100.",
@@ -131,18 +114,10 @@ patients of each physician.'
             size=size,
             matters=100 * matters,
         )
-    enough = (
-        ""
-        if needed is None
-        else Sentence(
-            ": it would take about {needed:,} {cases} of each {decider}",
-            needed=needed,
-        )
-    )
-    return Sentence(
-        "{Deciders} may differ, but there are not enough {cases} to tell{enough}.",
-        enough=enough,
-    )
+    many = ": it would take about {needed:,} {cases} of each {decider}"
+    enough = "" if needed is None else Sentence(many, needed=needed)
+    told = "{Deciders} may differ, but there are not enough {cases} to tell{enough}."
+    return Sentence(told, enough=enough)
 
 
 def close_calls_sentence(patients: float, discordance: float) -> str:

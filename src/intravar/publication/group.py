@@ -25,14 +25,8 @@ from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores, with_rates
 from intravar.measurement.sentences import differences_sentence
-from intravar.publication.hiding import (
-    coarse,
-    coarse_step,
-    fraction,
-    step_over,
-    two_digits,
-    upwards,
-)
+from intravar.publication import hiding
+from intravar.publication.hiding import coarse, coarse_step, fraction, step_over, two_digits
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.scores import FEWEST_PATIENTS, ShownScores
 from intravar.tables import MOST_DISCORDANCE
@@ -134,7 +128,7 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
     alike = with_rates(main.scores.take(published.measured))
     whole = group if measurement.group is None else measurement.group
     names, limit = ("discordance", "low", "high"), main.evidence.upper_limit
-    rounding = upwards if limit else coarse
+    rounding = hiding.upwards if limit else coarse
     if step > FINE or smallest == 1:
         mean = {name: rounding(getattr(group, name), 10.0**-digits) for name in names}
     else:

@@ -23,7 +23,7 @@ from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
 from intravar.inference.outcomes import positions
-from intravar.measurement.sentences import at_most
+from intravar.measurement.sentences import about
 from intravar.measurement.verdict import NOTHING
 from intravar.publication import hiding
 from intravar.publication.results import (
@@ -245,11 +245,8 @@ def _coarse(
     """Round a limit of all patients to what some of them move: up, or its low end down."""
     smallest = found.request.smallest_cell
     step = hiding.coarse_step(n, smallest, weight=weight, finest=0.01)
-    return (
-        hiding.coarse(value + way * (step - 1e-9), step)
-        if hiding.moved(n, smallest) <= COARSEST
-        else None
-    )
+    told = hiding.coarse(value + way * (step - 1e-9), step)
+    return told if hiding.moved(n, smallest) <= COARSEST else None
 
 
 def _pair(found: Together, row: dict[str, Any]) -> JointPair:
@@ -281,7 +278,7 @@ def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
             words.fill(
                 "of 100 pairs of comparable {cases}, {told} differ in at least one of {n} "
                 "decisions",
-                told=at_most(joint.differ, joint.differ_high or 0.0),
+                told=about(joint.differ, joint.differ_low, joint.differ_high, "at most"),
                 n=len(joint.decisions),
             ),
             f"on average they differ in at most {number(joint.n_differences or 0, 'at most')} "

@@ -216,9 +216,8 @@ def _standing(
             f"{agree(n, 'stands', 'stand')} out by more than chance and the usual spread allow."
         )
         rest = f" The {deciders.MOST_NAMED} farthest:" if n > deciders.MOST_NAMED else ""
-        return told + rest, [
-            _named(row, funnel, words) for row in funnel.outside[: deciders.MOST_NAMED]
-        ]
+        farthest = funnel.outside[: deciders.MOST_NAMED]
+        return told + rest, [_named(row, funnel, words) for row in farthest]
     ranked = [each for each in deciders.everyone(decision)[0] if each.row.rank is not None]
     if len(ranked) < 2:
         return f"None stands out; too few {words.deciders} can be ranked.", []

@@ -168,9 +168,8 @@ def _decisions_figure(words: Words, joint: Joint, claim: str) -> list[blocks.Fig
     for row in joint.decisions:
         if row.discordance is None:
             continue
-        dots = [
-            Dot(100 * row.discordance, f"by itself {most(claim)}{hundred(row.discordance, claim)}")
-        ]
+        told = f"by itself {most(claim)}{hundred(row.discordance, claim)}"
+        dots = [Dot(100 * row.discordance, told)]
         if row.given is not None:  # a ring, which must not cover the point
             told = f"{earlier} at most {hundred(row.given, 'at most')}"
             dots.insert(0, Dot(100 * row.given, told, "hollow", radius=6))

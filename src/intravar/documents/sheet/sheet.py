@@ -17,7 +17,7 @@ from intravar.documents.measurement.first import (
 from intravar.documents.measurement.group import noise_blocks
 from intravar.documents.sheet.figures import Own, among_peers, own_figure, own_row
 from intravar.measurement.scores import NO_RANK
-from intravar.measurement.sentences import at_most
+from intravar.measurement.sentences import about
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import (
     Decision,
@@ -207,13 +207,13 @@ def _peers(
         unknown = "they cannot be compared with yours"
     if unknown:
         return [Paragraph(f"The others' figures are not shown: {unknown}.", quiet=True)]
-    peers = [100 * each for each in others if each is not None]
+    peers = [each for each in others if each is not None]
     return [among_peers(own, peers, published.words, axis)]
 
 
 def _own(ends: Ends, claim: str) -> Own | None:
-    """Return a figure and the ends of its interval of a hundred; None where one is not known."""
-    known = [100 * each for each in ends if each is not None]
+    """Return a figure and the ends of its interval; None where one is not known."""
+    known = [each for each in ends if each is not None]
     return Own(known[0], known[1], known[2], claim) if len(known) == 3 else None
 
 
@@ -223,19 +223,16 @@ def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, s
     if decision.verdict == NOTHING:
         return "no figure", "The data do not support one: there is a problem to fix first."
     if (own := _own((row.discordance, row.low, row.high), claim)) is not None:
-        figure, sure = own.told, ""
-        if claim == "about":
-            ends = f"{own.low:.0f} to {own.high:.0f}"
-            figure, sure = f"about {own.shown}", f"; the 95 % interval goes from {ends}"
+        figure = f"{claim} {hundred(own.value, claim)}"
+        sure = f"; the 95 % interval goes from {hundreds(own.low, own.high)}"
         told = (
-            f"Of 100 {decision.compared}, all among your {words.cases}, {figure} get different "
-            f"decisions{sure}."
+            f"Of 100 {decision.compared}, all among your {words.cases}, "
+            f"{own.told if claim == 'at most' else figure} get different decisions"
+            f"{sure if claim == 'about' else ''}."
         )
         unranked = (row.reason or "").removeprefix(NO_RANK)
         why = f"You have no rank: {unranked}." if unranked else ""
-        return f"{claim} {own.shown} of 100", " ".join(
-            filter(None, (told, eligible(decision, words), why))
-        )
+        return f"{figure} of 100", " ".join(filter(None, (told, eligible(decision, words), why)))
     if row.identified_low is not None and row.identified_high is not None:
         ends = hundreds(row.identified_low, row.identified_high)
         return f"{ends} of 100", "Every value in this range fits the data equally well."
@@ -258,7 +255,7 @@ def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
     pairs = f"Of 100 pairs of comparable {words.cases} of yours"
     differ = f"get different decisions in at least one of {len(joint.decisions)}"
     if row.differ is not None:
-        told = at_most(row.differ, row.differ if row.differ_high is None else row.differ_high)
+        told = about(row.differ, row.differ_low, row.differ_high, "at most")
         return f"at most {hundred(row.differ, 'at most')} of 100", f"{pairs}, {told} {differ}."
     if (band := joint.band_of(row)) is not None:
         return f"{band.of_hundred('at most')} of 100", (
