@@ -114,6 +114,7 @@ def test_occasion_is_the_bound_and_two_never_disagree_less_than_one() -> None:
     told = published_noise(found, 0.05, 0.27)
     assert told.occasion.value == 0.135
     assert (told.system.value or 0) >= 0.135
+    assert (told.occasion.low or 0) <= 0.135 <= (told.occasion.high or 0)
     assert (told.system.low or 0) <= (told.system.value or 0) <= (told.system.high or 0)
     assert found.system >= found.occasion == 0.135
 

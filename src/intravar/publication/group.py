@@ -243,7 +243,8 @@ def published_noise(noise: MeasuredNoise, step: float, bound: float | None = Non
         for row in noise.table.iter_rows(named=True)
     }
     if bound is not None:
-        parts["occasion"] = replace(parts["occasion"], value=_half(bound))
+        own, half = parts["occasion"], _half(bound) or 0.0
+        parts["occasion"] = Figure(half, min(own.low or 0.0, half), max(own.high or 0.0, half))
     values = [parts[name].value for name in ("level", "pattern", "occasion")]
     if None not in values:
         whole, system = round(sum(value or 0.0 for value in values), 6), parts["system"]
