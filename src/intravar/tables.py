@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
@@ -110,26 +111,37 @@ def table_of(
     return Table(name, caption, made, cells)
 
 
-def number(value: float | None) -> str:
+def hundredths(value: float, claim: str = "about") -> int:
+    """Return a share as a whole number of 100; an upper limit ("at most") is rounded up.
+
+    Examples
+    --------
+    >>> hundredths(0.214), hundredths(0.214, "at most"), hundredths(0.07, "at most")
+    (21, 22, 7)
+    """
+    return math.ceil(100 * value - 1e-9) if claim == "at most" else round(100 * value)
+
+
+def hundred(value: float | None, claim: str = "about") -> str:
+    """Write a share as a whole number of 100, if it is known.
+
+    Examples
+    --------
+    >>> hundred(0.214), hundred(0.214, "at most"), hundred(None)
+    ('21', '22', '–')
+    """
+    return "–" if value is None else f"{hundredths(value, claim)}"
+
+
+def number(value: float | None, claim: str = "about") -> str:
     """Write a figure with two digits.
 
     Examples
     --------
-    >>> number(0.214), number(None)
-    ('0.21', '–')
+    >>> number(0.214), number(0.214, "at most"), number(None)
+    ('0.21', '0.22', '–')
     """
-    return "–" if value is None else f"{value:.2f}"
-
-
-def hundred(value: float | None, missing: str = "–") -> str:
-    """Write a share as a number of 100.
-
-    Examples
-    --------
-    >>> hundred(0.214), hundred(None)
-    ('21', '–')
-    """
-    return missing if value is None else f"{100 * value:.0f}"
+    return "–" if value is None else f"{hundredths(value, claim) / 100:.2f}"
 
 
 def hundreds(low: float | None, high: float | None, claim: str = "about") -> str:
@@ -142,9 +154,8 @@ def hundreds(low: float | None, high: float | None, claim: str = "about") -> str
     """
     if low is None or high is None:
         return "–"
-    return (
-        f"at most {hundred(high)}" if claim == "at most" else f"{hundred(low)} to {hundred(high)}"
-    )
+    end = hundred(high, claim)
+    return f"at most {end}" if claim == "at most" else f"{hundred(low)} to {end}"
 
 
 def most(claim: str) -> str:
@@ -174,7 +185,7 @@ def within(low: float, high: float, most: float = MOST_DISCORDANCE, *, claim: st
     ('at most 25', 'upper limit 10 to 50')
     """
     if claim == "at most" and low > 0:
-        return f"upper limit {hundreds(low, high)}"
+        return f"upper limit {hundred(low)} to {hundred(high, claim)}"
     if high >= most:
         return f"{hundred(low)} or more"
-    return f"at most {hundred(high)}" if low == 0 else hundreds(low, high)
+    return hundreds(low, high, "about" if low else "at most")

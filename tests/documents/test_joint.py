@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from dataclasses import replace
@@ -155,10 +156,10 @@ def test_exact_sheets_of_several_decisions_hold_what_is_kept_in_private(folder: 
     assert one.files[0].is_relative_to(private)
     text = re.sub(r"\s+", " ", text_of(one.files[0]))
     kept = pl.read_parquet(private / "joint.parquet").filter(physician=key[shown])
-    assert f"at most {100 * kept['differ'][0]:.0f} of 100" in text
+    assert f"at most {math.ceil(100 * kept['differ'][0])} of 100" in text
     for name in ("figures.parquet", "figures-2.parquet"):
         alone = pl.read_parquet(private / name).filter(physician=key[shown])
-        ends = (f"{100 * alone[end][0]:.0f}" for end in ("discordance", "high"))
+        ends = (math.ceil(100 * alone[end][0]) for end in ("discordance", "high"))
         assert "you at most {} (95 % sure: at most {})".format(*ends) in text
 
 

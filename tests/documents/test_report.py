@@ -29,6 +29,7 @@ from intravar.documents.measurement.first import first_screen, next_steps, verdi
 from intravar.documents.measurement.report import FIGURES, Charted, report
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
+from intravar.documents.sheet.sheet import sheet
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.sentences import MAY_BE_READ
 from intravar.publication.results import (
@@ -89,7 +90,10 @@ def test_who_stands_out_is_named_with_the_difference(thirty: Published) -> None:
     rows = rows_of(table, PhysicianRow)
     document = report(changed(thirty, physicians=rows))
     assert "1 of 27 physicians with a figure stands out by more than chance" in told(document)
-    assert re.search(r"P-0003-XYZ: 50 of 100 \[18, 22\], \d+ more than the average", told(document))
+    named = r"P-0003-XYZ: 50 of 100 \[18, 22\], (\d+) more than the average of single physicians"
+    found = re.search(rf"{named} \((\d+)\)", told(document))
+    assert found is not None
+    assert int(found[1]) == 50 - int(found[2])
     (dots,) = [
         each for each in walk(document.blocks) if isinstance(each, Figure) and each.name == "dots"
     ]
@@ -169,6 +173,31 @@ def test_an_upper_limit_reads_as_one_wherever_it_stands(thirty: Published) -> No
     assert not re.search(r"\d of 100 \[", text)
     assert re.search(r"P-\S+: at most \d+ of 100 \(95 % sure: at most \d+\)", text)
     assert re.search(r"in at most \d+ of them the two patients", text)
+
+
+def test_an_upper_limit_is_rounded_up_wherever_it_stands(thirty: Published) -> None:
+    group = thirty.first.group
+    assert group is not None
+    rows = tuple(
+        replace(row, discordance=0.201, low=0.1, high=0.252) if row.low is not None else row
+        for row in thirty.first.physicians
+    )
+    whole = replace(group, discordance=0.301, low=0.2, high=0.352, noise=None)
+    limits = changed(thirty, claim="at most", physicians=rows, group=whole)
+    document = report(limits)
+    text = told(document)
+    assert "at most 31 get different decisions" in text
+    assert "with 95 % confidence at most 36" in text
+    assert "in at most 31 of them the two patients" in text
+    assert "the median is 21 of 100 pairs" in text
+    (table,) = [each for each in tables(document) if each.interactive]
+    at = [column.name for column in table.columns].index("discordance")
+    figures = {tuple(cell.text for cell in row.cells[at : at + 2]) for row in table.rows}
+    assert figures == {("21", "at most 26"), ("–", "–")}
+    own = told(sheet(limits, next(row.physician for row in rows if row.low is not None)))
+    assert "at most 21 (95 % sure: at most 26)" in own
+    assert "at most 31 of 100" in own
+    assert "20" not in re.findall(r"at most (\d+)", f"{text} {own}")
 
 
 def test_that_they_differ_and_that_none_stands_out_is_one_thought(thirty: Published) -> None:

@@ -214,7 +214,7 @@ def test_one_printable_page(told: Published) -> None:
 
 
 def test_many_peers_stay_within_the_picture() -> None:
-    made = among_peers(Own(50, 48, 50), [13.0] * 2000, USUAL)
+    made = among_peers(Own(0.5, 0.48, 0.5), [0.13] * 2000, USUAL)
     assert isinstance(made, Figure)
     heights = re.findall(r'class="peer" cx="[\d.]+" cy="(-?[\d.]+)"', made.svgs[0])
     assert min(map(float, heights)) >= 0

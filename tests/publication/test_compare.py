@@ -1,5 +1,6 @@
 """Two stored measurements side by side: by what was published, or by both private folders."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from intravar import documents
 from intravar.documents.blocks import text_lines
 from intravar.errors import InputError
 from intravar.measurement.columns import typed
-from intravar.publication.compare import TOGETHER, compare_each
+from intravar.publication.compare import TOGETHER, _step_of_mean, compare_each
 from intravar.publication.files import files_of, parquet_bytes
 from intravar.publication.folders import write_folders
+from intravar.publication.group import FINE
 from intravar.publication.pseudonyms import Pseudonyms
 from intravar.publication.results import Figure, Group, Noise, PhysicianRow, rows_of
+from intravar.tables import Table
 from made_published import made_published
 
 REQUEST = intravar.Request(physician="doctor", decision="statin")
@@ -104,13 +107,14 @@ def test_without_a_private_folder_exact_figures_are_refused(folders: tuple[Path,
         intravar.compare(*folders)
 
 
-@pytest.mark.parametrize(("told", "change"), [(0.2, None), (0.21, None), (0.22, 0.02)])
+@pytest.mark.parametrize(("told", "change"), [(0.2, 0.0), (0.21, None), (0.22, 0.02)])
 def test_a_change_within_rounding_is_none(tmp_path: Path, told: float, change: float) -> None:
     folders = stored(tmp_path / "a", KEYS[0], 0.0), stored(tmp_path / "b", KEYS[1], 0.0, told)
     found = intravar.compare(*folders)
     figure = found.group[0]
     assert (figure.first, figure.second, figure.change) == (0.2, told, change)
-    assert figure.within_rounding == (change is None)
+    assert figure.within_rounding == (told < 0.22)
+    assert found.as_json()["group"][0]["change"] == change
     told_words = {0.2: "0", 0.21: "none", 0.22: "+2"}[told]
     table = documents.comparison_blocks({"": found})[0]
     assert table.rows[0].cells[3].text == told_words
@@ -136,10 +140,75 @@ def test_other_parts_of_the_request_are_named(tmp_path: Path) -> None:
     first = stored(tmp_path / "a", KEYS[0], 0.0)
     asked = {"by": "sex", "date": "seen", "period": "month", "title": "Ours"}
     second = stored(tmp_path / "b", KEYS[0], 0.1, **asked)
-    assert "the requests differ in: by, date, period" in intravar.compare(first, second).notes
-    third = stored(tmp_path / "c", KEYS[0], 0.1, exclude=["age"])
-    (note,) = (each for each in intravar.compare(first, third).notes if "differ in" in each)
-    assert note == "the requests differ in: exclude; they may measure different things"
+    notes = intravar.compare(first, second).notes
+    parts = "by: none then sex, date: none then seen, period: none then month"
+    assert f"the requests differ in {parts}" in notes
+    asked = {"exclude": ["age", "sex"], "random_state": 1}
+    found = intravar.compare(first, stored(tmp_path / "c", KEYS[0], 0.1, **asked))
+    (note,) = (each for each in found.notes if "differ in" in each)
+    may = "they may measure different things"
+    assert (
+        note == f"the requests differ in exclude: none then age sex, random_state: 0 then 1; {may}"
+    )
+    (note,) = (each for each in found.naming(lambda each: each.flag).notes if "differ in" in each)
+    assert "--exclude: none then age sex, --seed: 0 then 1" in note
+
+
+def test_another_source_is_named(tmp_path: Path) -> None:
+    folders = stored(tmp_path / "a", KEYS[0], 0.0), stored(tmp_path / "b", KEYS[0], 0.1)
+    summary = json.loads((folders[1] / "summary.json").read_text("utf-8"))
+    (folders[1] / "summary.json").write_text(json.dumps(summary | {"source": "2024.csv"}), "utf-8")
+    notes = intravar.compare(*folders).notes
+    assert "the requests differ in source: patients.csv then 2024.csv" in notes
+
+
+@pytest.mark.parametrize(
+    ("rows", "ages", "some"),
+    [([2, 3, 4], [61, 62, 63], True), ([2, 3, 4], [61, 70, 63], False), ([5], [60], False)],
+)
+def test_that_some_patients_are_in_both_is_said(
+    folders: tuple[Path, Path], rows: list[int], ages: list[int], some: bool
+) -> None:
+    kept = {"row": [1, 2, 3], "age": [60, 61, 62]}, {"row": rows, "age": ages}
+    for folder, patients in zip(folders, kept, strict=True):
+        private = folder.with_name(f"{folder.name}-private")
+        pl.DataFrame(patients).write_parquet(private / "patients.parquet")
+    said = "some patients were measured both times; intervals take them for others"
+    assert (said in intravar.compare(*folders).notes) == some
+
+
+def test_exact_figures_are_exact_or_said_to_be_unknown(folders: tuple[Path, Path]) -> None:
+    found = intravar.compare(*folders, exact=True)
+    whole, *noise = found.group
+    assert (whole.first, whole.second, whole.change) == (0.2, 0.3, 0.1)
+    assert len(noise) == 4
+    assert {(row.first, row.second, row.change, row.low) for row in noise} == {(None,) * 4}
+    table = documents.comparison_blocks({"": found})[0]
+    assert isinstance(table, Table)
+    assert {tuple(cell.text for cell in row.cells[1:]) for row in table.rows[1:]} == {("–",) * 4}
+    assert "A dash: the exact figure is not kept." in table.caption
+    private = folders[1].with_name("second-private") / "figures.parquet"
+    nobody = pl.lit(None, pl.Float64)
+    pl.read_parquet(private).with_columns(discordance=nobody).write_parquet(private)
+    (whole, *_) = intravar.compare(*folders, exact=True).group
+    assert (whole.figure, whole.first, whole.second) == ("discordance", None, None)
+
+
+def test_an_upper_limit_is_rounded_up_and_the_line_adds_up(tmp_path: Path) -> None:
+    folders = stored(tmp_path / "a", KEYS[0], 0.001), stored(tmp_path / "b", KEYS[0], 0.024)
+    blocks = documents.comparison_blocks({"": intravar.compare(*folders)})
+    _, table = [each for each in blocks if isinstance(each, Table)]
+    figures = {tuple(cell.text for cell in row.cells[1:4]) for row in table.rows}
+    assert figures == {("21", "23", "+2"), ("31", "33", "+2")}
+
+
+def test_who_is_too_unreliable_to_report_is_not_hidden() -> None:
+    made = made_published(NAMES, REQUEST).first
+    rows = [replace(row, n_patients=100) for row in made.physicians]
+    few = replace(made, n_patients_shown=300, physicians=tuple(rows))
+    unreliable = replace(few, physicians=tuple(replace(row, reliability=0.2) for row in rows))
+    assert _step_of_mean(few, REQUEST) == 0.26
+    assert _step_of_mean(unreliable, REQUEST) == FINE
 
 
 def test_the_same_patients_are_said_to_be(tmp_path: Path) -> None:

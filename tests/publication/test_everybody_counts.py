@@ -23,6 +23,7 @@ from intravar.publication.group import (
     spread_steps,
     told_spread,
 )
+from intravar.publication.hiding import STEPS, upwards
 from intravar.publication.scores import ShownScores, shown_scores
 
 
@@ -92,6 +93,16 @@ def test_a_shrunken_value_lies_inside_its_interval() -> None:
     assert (table["shrunken"] >= table["low"]).all()
 
 
+@given(st.floats(0.0, 0.5), st.sampled_from(STEPS), st.floats(0.0, 0.999))
+def test_a_limit_is_never_rounded_down(limit: float, step: float, phase: float) -> None:
+    rounded = upwards(limit, step, phase)
+    assert rounded is not None
+    assert limit - 1e-6 <= rounded <= min(limit + 2 * step + 1e-6, 0.5)
+    plain = upwards(limit, step)
+    assert plain is not None
+    assert plain < limit + step + 1e-6
+
+
 def test_noise_is_rounded_once() -> None:
     told = published_noise(noise(0.01, 0.02, 0.131), 0.001)
     assert told.occasion.value == 0.13
@@ -103,6 +114,7 @@ def test_occasion_is_the_bound_and_two_never_disagree_less_than_one() -> None:
     told = published_noise(found, 0.05, 0.27)
     assert told.occasion.value == 0.135
     assert (told.system.value or 0) >= 0.135
+    assert (told.occasion.low or 0) <= 0.135 <= (told.occasion.high or 0)
     assert (told.system.low or 0) <= (told.system.value or 0) <= (told.system.high or 0)
     assert found.system >= found.occasion == 0.135
 

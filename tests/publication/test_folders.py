@@ -55,6 +55,14 @@ def test_what_the_user_put_there_stays(tmp_path: Path, where: str) -> None:
         assert state(tmp_path) == before
 
 
+def test_a_folder_of_an_older_version_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "res").mkdir()
+    (tmp_path / "res" / "summary.json").write_text('{"what": "measurement"}', "utf-8")
+    said = "holds a result of an older version of intravar; .* move it and its private folder away"
+    with pytest.raises(InputError, match=said):
+        checked_out(tmp_path / "res")
+
+
 def test_a_folder_called_private_is_not_taken_for_the_private_one(tmp_path: Path) -> None:
     write_folders(tmp_path / "foo-private", *content("one"))
     before = state(tmp_path)

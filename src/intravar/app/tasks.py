@@ -11,7 +11,7 @@ from typing import Any
 import intravar
 from intravar import documents, publication, sources
 from intravar import review as pair_review
-from intravar.app.draft import at_first_sight
+from intravar.app.draft import at_first_sight, on_screen
 from intravar.documents.blocks import Heading, Note, Paragraph
 from intravar.preparation.check import checked_each, folder_for_now
 from intravar.request import Request
@@ -106,7 +106,8 @@ def sheets(folder: str, out: str, physician: str | None) -> str:
 
 def compare(first: str, second: str, changed: list[float]) -> str:
     """Return what changed from one measurement to another; `changed` is when they were written."""
-    found = publication.compare_each(first, second)
+    compared = publication.compare_each(first, second)
+    found = {name: each.naming(on_screen) for name, each in compared.items()}
     return documents.as_fragment(documents.comparison_blocks(found))
 
 

@@ -90,7 +90,8 @@ def compare(first: Path, second: Path, exact: bool = False, as_json: bool = Fals
     meet by pseudonym: measure the second time with --key and the key.json of the first. Several
     decisions are compared together and one after the other.
     """
-    found = publication.compare_each(first, second, exact=exact)
+    compared = publication.compare_each(first, second, exact=exact)
+    found = {name: each.naming(lambda called: called.flag) for name, each in compared.items()}
     if as_json:
         told = {name: change.as_json() for name, change in found.items()}
         typer.echo(json.dumps(told.get("", told), indent=1))

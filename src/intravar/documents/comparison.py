@@ -8,7 +8,7 @@ from typing import Any
 from intravar.documents.blocks import Block, Bullets, Heading, Paragraph
 from intravar.publication.compare import Changed, ChangedGroup, Comparison
 from intravar.request import MATTERS
-from intravar.tables import Table, hundred, table_of
+from intravar.tables import Table, hundred, hundredths, table_of
 from intravar.wording import capital
 
 #: Deciders whose change is listed, the surest first.
@@ -29,13 +29,13 @@ def comparison_blocks(found: Mapping[str, Comparison]) -> list[Block]:
 
 
 def _group(found: Comparison) -> Table:
-    def change(row: ChangedGroup) -> str:
-        return NONE if row.within_rounding and _change(row) != "0" else _change(row)
-
-    caption = "All together: how many of 100 are decided differently."
-    if any(change(row) == NONE for row in found.group):
+    caption = f"Decided differently of 100, all together, over all {found.words.cases}."
+    changes = [_change(row) for row in found.group]
+    if NONE in changes:
         caption += f" {capital(NONE)}: the difference is within the rounding of both figures."
-    columns = [("of 100", 3, lambda row: row.of), *_FIGURES, ("change", 1, change)]
+    if hundred(None) in changes:
+        caption += " A dash: the exact figure is not kept."
+    columns = [("of 100", 3, lambda row: row.of), *_FIGURES]
     columns += [] if found.same_patients else [_INTERVAL]
     return table_of("All together", caption, found.group, columns)
 
@@ -54,7 +54,7 @@ def _physicians(found: Comparison) -> list[Block]:
         caption = f"One by one, of 100 pairs of comparable {words.cases}."
     who = (words.decider, 1.5, lambda row: row.physician)
     sure = ("how sure", 1, lambda row: f"{hundred(row.probability)} %")
-    columns = [who, *_FIGURES, ("change", 1, _change)]
+    columns = [who, *_FIGURES]
     columns += [] if found.same_patients else [_INTERVAL, sure]
     table = table_of("Changes", caption, rows[:MOST_CHANGES], columns)
     more = len(rows) - MOST_CHANGES
@@ -64,12 +64,16 @@ def _physicians(found: Comparison) -> list[Block]:
 
 def _change(row: Changed | ChangedGroup) -> str:
     """Write a change so that the line adds up: of the figures as they are shown."""
-    return _signed(round(100 * row.second) - round(100 * row.first))
+    if row.first is None or row.second is None:
+        return hundred(None)
+    change = hundredths(row.second, row.claim) - hundredths(row.first, row.claim)
+    rounded = isinstance(row, ChangedGroup) and row.within_rounding
+    return NONE if rounded and change else _signed(change)
 
 
 def _interval(row: Changed | ChangedGroup) -> str:
     if row.low is None or row.high is None:
-        return "–"
+        return hundred(None)
     return f"{_signed(round(100 * row.low))} to {_signed(round(100 * row.high))}"
 
 
@@ -79,7 +83,8 @@ def _signed(number: int) -> str:
 
 #: Columns that both tables have: heading, width and cell.
 _FIGURES: list[tuple[str, float, Callable[[Any], str]]] = [
-    ("first", 1, lambda row: hundred(row.first)),
-    ("second", 1, lambda row: hundred(row.second)),
+    ("first", 1, lambda row: hundred(row.first, row.claim)),
+    ("second", 1, lambda row: hundred(row.second, row.claim)),
+    ("change", 1, _change),
 ]
 _INTERVAL = ("95 % interval", 1.2, _interval)

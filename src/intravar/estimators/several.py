@@ -30,6 +30,7 @@ from intravar.panels import Layout
 from intravar.prediction.bound import Bound, bound, panel_means
 from intravar.prediction.several.effects import Across, across_decisions
 from intravar.prediction.several.joint import apart, conditionals, differ_bound, difference_bound
+from intravar.tables import hundred, number
 
 N_FOLDS = 5
 #: With fewer patients of whom all decisions are known nothing is said of them together.
@@ -78,9 +79,9 @@ class Several:
     def describe(self) -> str:
         """Say it in words, per hundred pairs of comparable patients."""
         said = [
-            f"Of 100 pairs of comparable patients, at most {100 * self.differ:.0f} differ in "
-            f"at least one of {len(self.decisions)} decisions; the expected number of differences "
-            f"is at most {self.n_differences:.2f}."
+            f"Of 100 pairs of comparable patients, at most {hundred(self.differ, 'at most')} "
+            f"differ in at least one of {len(self.decisions)} decisions; the expected number of "
+            f"differences is at most {number(self.n_differences, 'at most')}."
         ]
         for row in nw.from_native(self.pairs).iter_rows(named=True):
             if row["low"] > 0 or row["high"] < 0:

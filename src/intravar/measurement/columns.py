@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from intravar.tables import Cell, Column, Row, Table, hundreds, within
+from intravar.tables import Cell, Column, Row, Table, hundred, hundreds, within
 from intravar.wording import Words
 
 #: When a column is shown in what is handed on: with every physician whose counts are not small;
@@ -402,6 +402,7 @@ def _cells(
     column: ResultColumn, place: _Place, values: Mapping[str, list[Any]], claim: str
 ) -> Iterator[list[Cell]]:
     """Yield the cells of a column, and of its interval if it has one; equal values share a cell."""
+    claim = claim if column.name in _OF_LIMITS else "about"
     beside = {
         "discordance": ("identified_low", "identified_high", "band_low", "band_high"),
         "rank": ("rank_low", "rank_high"),
@@ -417,15 +418,13 @@ def _cells(
         if column.name == "rank":
             return Cell(f"{value:.0f} ({rest[0]} to {rest[1]})", value)
         if place.hundred:
-            return Cell(f"{100 * value:.0f}", round(100 * value, 1), order=value)
+            return Cell(hundred(value, claim), round(100 * value, 1), order=value)
         if column.name in ("physician", "reason"):
             return Cell(str(value))
         return Cell(column.text(value), value)
 
-    limit = column.name == "discordance" and claim == "at most"
-
     def interval(low: Any, high: Any) -> Cell:
-        return Cell(hundreds(low, high, claim if limit else "about"), order=high if limit else low)
+        return Cell(hundreds(low, high, claim), order=high if claim == "at most" else low)
 
     yield _once_each(made, *(values[name] for name in (column.name, *beside.get(column.name, ()))))
     if place.interval is not None:

@@ -28,7 +28,7 @@ from intravar.observed import Observed
 from intravar.preparation.decisions import too_small
 from intravar.preparation.prepare import Prepared
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
-from intravar.tables import within
+from intravar.tables import hundred, within
 from intravar.wording import USUAL, Sentence, Words
 
 if TYPE_CHECKING:
@@ -272,11 +272,9 @@ def in_words(
     elif not row["reportable"]:
         return f"not reportable: {row['reason']}"
     elif row["discordance"] is None:
-        low, high = (round(100 * row[name]) for name in ("identified_low", "identified_high"))
-        told = f"between {low} and {high}"
+        told = f"between {hundred(row['identified_low'])} and {hundred(row['identified_high'])}"
     else:
-        ends = (row[name] for name in ("discordance", "low", "high"))
-        told = about(*ends, limit=claim != "about")
+        told = about(row["discordance"], row["low"], row["high"], claim)
     return f"of 100 {words.said(compared)}, {told} get different decisions"
 
 

@@ -6,6 +6,7 @@ Figures are shares between 0 and 1, said as "of 100".
 from __future__ import annotations
 
 from intravar.measurement.verdict import LITTLE_EXPLAINED
+from intravar.tables import hundred
 from intravar.wording import Sentence
 
 #: What may be read under each verdict.
@@ -38,45 +39,22 @@ TOGETHER = 0.8
 NEARLY_ALL = 0.95
 
 
-def hundredths(value: float) -> str:
-    """Write a share as a number of 100.
-
-    Examples
-    --------
-    >>> hundredths(0.214)
-    '21'
-    """
-    return f"{100 * value:.0f}"
-
-
-def at_most(value: float, high: float) -> str:
-    """Say an upper limit.
-
-    Examples
-    --------
-    >>> at_most(0.21, 0.22)
-    'at most 21 (95 % sure: at most 22)'
-    """
-    return f"at most {hundredths(value)} (95 % sure: at most {hundredths(high)})"
-
-
-def about(value: float, low: float | None, high: float | None, *, limit: bool) -> str:
-    """Say a figure with its uncertainty: an upper limit has no lower end.
+def about(value: float, low: float | None, high: float | None, claim: str = "about") -> str:
+    """Say a figure with its uncertainty: an upper limit ("at most") has no lower end.
 
     Some methods have no intervals.
 
     Examples
     --------
-    >>> about(0.21, None, None, limit=False)
-    'about 21'
-    >>> about(0.21, 0.19, 0.24, limit=False), about(0.21, 0.1, 0.24, limit=True)
-    ('about 21 [19, 24]', 'at most 21 (95 % sure: at most 24)')
+    >>> about(0.21, None, None), about(0.21, 0.19, 0.24), about(0.21, 0.1, 0.234, "at most")
+    ('about 21', 'about 21 [19, 24]', 'at most 21 (95 % sure: at most 24)')
     """
+    figure = f"{claim} {hundred(value, claim)}"
     if low is None or high is None:
-        return f"{'at most' if limit else 'about'} {hundredths(value)}"
-    if limit:
-        return at_most(value, high)
-    return f"about {hundredths(value)} [{hundredths(low)}, {hundredths(high)}]"
+        return figure
+    if claim == "at most":
+        return f"{figure} (95 % sure: at most {hundred(high, claim)})"
+    return f"{figure} [{hundred(low)}, {hundred(high)}]"
 
 
 def explained_sentence(share: float) -> str:
@@ -87,7 +65,7 @@ def explained_sentence(share: float) -> str:
     >>> explained_sentence(0.43)
     'What is recorded explains 43 % of how decisions vary.'
     """
-    told = f"What is recorded explains {hundredths(max(share, 0.0))} % of how decisions vary"
+    told = f"What is recorded explains {hundred(max(share, 0.0))} % of how decisions vary"
     if share >= LITTLE_EXPLAINED:
         return f"{told}."
     return Sentence(
@@ -168,8 +146,8 @@ either way.'
     return Sentence(
         "{discordance} % of the discordance lies in close calls, the {patients} "
         "% of {cases} that could be decided either way.",
-        discordance=hundredths(discordance),
-        patients=hundredths(patients),
+        discordance=hundred(discordance),
+        patients=hundred(patients),
     )
 
 

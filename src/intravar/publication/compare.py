@@ -6,8 +6,8 @@ Patients are taken to be others the second time.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,20 +16,20 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import FloatArray
-from intravar.errors import InputError, option, told
+from intravar.errors import InputError, Option, naming, option, told
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.measurement.sentences import SEEN_BY_TWO, WHY_DIFFERENT
-from intravar.publication.explain import chosen_decision, private_table
+from intravar.publication.explain import chosen_decision, measurement_folders, private_table
 from intravar.publication.files import read_published
-from intravar.publication.folders import FIGURES_FILE, JOINT_FILE, file_of, private_folder
+from intravar.publication.folders import FIGURES_FILE, JOINT_FILE, PATIENTS_FILE, file_of
 from intravar.publication.group import FINE, GROUP_DIGITS
 from intravar.publication.hiding import coarse_step, fraction
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
 from intravar.publication.results import Decision, JointRow, Published, frame_of, rows_of
 from intravar.publication.scores import FEWEST_PATIENTS
 from intravar.publication.strata import SURE
-from intravar.request import MATTERS, Request
+from intravar.request import MATTERS, Request, in_section
 from intravar.tables import MOST_DISCORDANCE
 from intravar.wording import USUAL, Words, agree
 
@@ -44,11 +44,15 @@ SAME_PATIENTS = (
     "both times the same {cases} were measured: chance cannot explain a change, and so changes "
     "have no interval"
 )
+SOME_PATIENTS = "some {cases} were measured both times; intervals take them for others"
 
 
 @dataclass(frozen=True)
 class Changed:
-    """How a physician changed: both values, the change with its interval, how sure it is."""
+    """How a physician changed: both values, the change with its interval, how sure it is.
+
+    The `claim` is how figures are read ("at most", "about").
+    """
 
     physician: str
     first: float
@@ -57,23 +61,25 @@ class Changed:
     low: float
     high: float
     probability: float
+    claim: str
 
 
 @dataclass(frozen=True)
 class ChangedGroup:
     """How a figure of all together changed, as shares of pairs, and what it is `of`.
 
-    There is no change where it is within the rounding of both values.
+    What is not known is None, and so is a change within the rounding of both values.
     """
 
     figure: str
     of: str
-    first: float
-    second: float
+    first: float | None
+    second: float | None
     change: float | None
     low: float | None
     high: float | None
     within_rounding: bool
+    claim: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +99,8 @@ class Comparison:
         What whoever asked the second time calls things.
     same_patients
         Whether both times the same patients were measured, so that intervals say nothing.
+    claim
+        How figures of physicians are read: as they are ("about"), or as upper limits ("at most").
     """
 
     physicians: pl.DataFrame
@@ -100,10 +108,16 @@ class Comparison:
     notes: tuple[str, ...]
     words: Words = USUAL
     same_patients: bool = False
+    claim: str = "about"
+
+    def naming(self, how: Callable[[Option], str]) -> Comparison:
+        """Return it with the options in its notes as somebody calls them."""
+        return replace(self, notes=tuple(str(naming(note, how)) for note in self.notes))
 
     def rows(self) -> tuple[Changed, ...]:
         """Return the physicians one by one, the surest change first."""
-        return rows_of(self.physicians.sort(-pl.col("probability"), "physician"), Changed)
+        rows = self.physicians.with_columns(claim=pl.lit(self.claim))
+        return rows_of(rows.sort(-pl.col("probability"), "physician"), Changed)
 
     def as_json(self) -> dict[str, Any]:
         """Return it in a form that fits into JSON."""
@@ -131,6 +145,10 @@ class _Pair(NamedTuple):
     folders: tuple[Path, Path]
     stored: tuple[Published, Published]
     exact: bool
+
+    def private(self, name: str) -> list[Path]:
+        """Return where a file lies in both private folders."""
+        return [measurement_folders(folder)[1] / name for folder in self.folders]
 
     def tables(self, names: Sequence[str], published: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
         """Return exact figures from the private files of these names, or what was published."""
@@ -185,7 +203,8 @@ def compare(
         )
     names = [file_of(FIGURES_FILE, at) for at in places]
     tables = pair.tables(names, [each.table for each in chosen])
-    return _compared(pair, tables, _group(chosen, pair, tables), [[each] for each in chosen])
+    group = _group(chosen, pair, tables)
+    return _compared(pair, tables, group, [[each] for each in chosen], chosen[1].claim)
 
 
 def compare_each(
@@ -216,33 +235,30 @@ def _together(pair: _Pair) -> Comparison:
     tables = pair.tables([JOINT_FILE, JOINT_FILE], shown)
     n, rows = len(joints[0].decisions), []
     for figure, weight, of in (
-        ("differ", 1, f"pairs that differ in at least one of {n} decisions, at most"),
-        ("n_differences", n, f"differences over all {n} decisions, counted per 100 pairs, at most"),
+        ("differ", 1, f"pairs that differ in at least one of {n} decisions"),
+        ("n_differences", n, f"differences over all {n} decisions, counted per 100 pairs"),
     ):
         names = [f"{figure}{end}" for end in ("", "_low", "_high")]
         values = [[getattr(each, name) for name in names] for each in joints]
         step = sum(_step(each.decisions, each.request, weight) for each in pair.stored)
-        rows += _changed(figure, of, values, step, tables if pair.exact else ())
+        exact = tables if pair.exact else None
+        rows += _changed(figure, of, values, step, claim="at most", exact=exact)
     ends = dict(zip(("differ", "differ_low", "differ_high"), _ENDS, strict=True))
     tables = [each.rename(ends) for each in tables]
-    return _compared(pair, tables, rows, [each.decisions for each in pair.stored])
+    return _compared(pair, tables, rows, [each.decisions for each in pair.stored], "at most")
 
 
 def _group(
     chosen: Sequence[Decision], pair: _Pair, tables: Sequence[pl.DataFrame]
 ) -> list[ChangedGroup]:
     """Return how the discordance of all together changed, and the parts of noise."""
-    groups = [each.group for each in chosen if each.group is not None]
-    if len(groups) < len(chosen):
-        return []
     both = list(zip(chosen, pair.stored, strict=True))
     step = sum(_step_of_mean(each, published.request) for each, published in both)
-    values = [[getattr(each, name) for name in _ENDS] for each in groups]
-    exact = tables if pair.exact else ()
-    of = f"{chosen[1].compared}{', at most' * (chosen[1].claim == 'at most')}"
-    rows = _changed("discordance", of, values, step, exact)
-    noise = [each.noise for each in groups if each.noise is not None]
-    if len(noise) < len(groups):
+    values = [[getattr(each.group, name, None) for name in _ENDS] for each in chosen]
+    exact, claim = tables if pair.exact else None, chosen[1].claim
+    rows = _changed("discordance", chosen[1].compared, values, step, claim=claim, exact=exact)
+    noise = [each.group.noise for each in chosen if each.group and each.group.noise]
+    if len(noise) < len(chosen):
         return rows
     step = max(step, sum(_step([each], published.request) for each, published in both))
     # The whole is a sum of three rounded parts.
@@ -253,7 +269,9 @@ def _group(
         # As shares of pairs they are twice as large.
         parts = [vars(getattr(each, name)).values() for each in noise]
         values = [[None if each is None else 2 * each for each in part] for part in parts]
-        rows += _changed(name, pair.stored[1].words.fill(of), values, far)
+        # Private folders keep no parts of noise.
+        exact = [] if pair.exact else None
+        rows += _changed(name, pair.stored[1].words.fill(of), values, far, exact=exact)
     return rows
 
 
@@ -271,8 +289,10 @@ def _step_of_mean(decision: Decision, request: Request) -> float:
     step = _step([decision], request)
     if step <= FINE:
         return step
-    sizes = [(row.n_patients or FEWEST_PATIENTS, row.reportable) for row in decision.physicians]
-    hidden = sum(n for n, shown in sizes if not shown) / sum(n for n, _ in sizes)
+    # A score that is only too unreliable to report counts with what it is.
+    known = [row.reportable or row.reliability is not None for row in decision.physicians]
+    sizes = np.array([row.n_patients or FEWEST_PATIENTS for row in decision.physicians])
+    hidden = float(sizes[~np.array(known)].sum() / sizes.sum())
     return max(FINE, 10.0**-GROUP_DIGITS + hidden * MOST_DISCORDANCE / 2)
 
 
@@ -281,21 +301,24 @@ def _changed(
     of: str,
     values: Sequence[Sequence[float | None]],
     step: float,
-    exact: Sequence[pl.DataFrame] = (),
+    claim: str = "about",
+    exact: Sequence[pl.DataFrame] | None = None,
 ) -> list[ChangedGroup]:
-    """Return how a figure of all changed, given with its ends; nothing where it is not known.
+    """Return how a figure of all changed, given with its ends; nothing where it is not published.
 
     `step` is how far rounding of both moves them apart. From `exact` figures of physicians follows
-    the exact mean over their patients.
+    the exact mean over their patients; without it nothing exact is known.
     """
+    of += ", at most" * (claim == "at most")
     value, low, high = np.array(values, dtype=np.float64).T
-    if exact:
+    if exact is not None:
         known = pl.col("n_patients").filter(pl.col(figure).is_not_null())
         mean = (pl.col(figure) * pl.col("n_patients")).sum() / known.sum()
         value, step = np.array([table.select(mean).item() for table in exact]), 0.0
-        low, high = np.minimum(low, value), np.maximum(high, value)
-    if not np.isfinite(value).all():
-        return []
+    if not len(value) or not np.isfinite(value).all():
+        unknown = ChangedGroup(figure, of, *(None,) * 5, within_rounding=False, claim=claim)
+        return [] if exact is None else [unknown]
+    low, high = np.minimum(low, value), np.maximum(high, value)
     change, below, above = (
         fraction(float(each[0]), 3) for each in _difference(value[None], low[None], high[None])
     )
@@ -303,8 +326,8 @@ def _changed(
     sure = max(below or 0.0, -(above or 0.0)) > SMALLEST_SURE
     within = abs(change or 0.0) < step - 1e-9 and not sure
     first, second = (round(float(each), 3) for each in value)
-    shown = None if within else change
-    return [ChangedGroup(figure, of, first, second, shown, below, above, within)]
+    shown = None if within and change else change
+    return [ChangedGroup(figure, of, first, second, shown, below, above, within, claim)]
 
 
 def _compared(
@@ -312,10 +335,11 @@ def _compared(
     tables: Sequence[pl.DataFrame],
     group: Sequence[ChangedGroup],
     decisions: Sequence[Sequence[Decision]],
+    claim: str,
 ) -> Comparison:
     """Compare the physicians of two tables, and say what to mind."""
     words, notes = pair.stored[1].words, []
-    keys = [private_folder(folder.resolve()) / KEY_FILE for folder in pair.folders]
+    keys = pair.private(KEY_FILE)
     by_name = not pair.exact and all(readable(key) for key in keys)
     if pair.exact:
         notes.append("exact figures and names from both private folders; do not hand this on")
@@ -338,8 +362,9 @@ def _compared(
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
     alone = first.height - both.height, second.height - both.height
     same = _same_patients(pair.stored, decisions)
-    about = [words.fill(SAME_PATIENTS)] if same else []
-    notes = [*_notes(alone, both.height - known.height, pair.stored), *about, *notes]
+    about = SAME_PATIENTS if same else SOME_PATIENTS if _share_patients(pair) else ""
+    told_of = [words.fill(about)] if about else []
+    notes = [*_notes(alone, both.height - known.height, pair.stored), *told_of, *notes]
     value, low, high = (
         known.select(pl.col(name, f"{name}_second").cast(pl.Float64)).to_numpy() for name in _ENDS
     )
@@ -350,7 +375,7 @@ def _compared(
     figures["probability"] = changes_together(change, error, MATTERS).probability
     physicians = pl.DataFrame({"physician": known["physician"], **figures})
     rounded = physicians.with_columns(pl.col(pl.Float64).round(3))
-    return Comparison(rounded, tuple(group), tuple(notes), words, same)
+    return Comparison(rounded, tuple(group), tuple(notes), words, same, claim)
 
 
 def _difference(value: FloatArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray, ...]:
@@ -364,7 +389,8 @@ def _notes(
     stored: Sequence[Published],
 ) -> list[str]:
     """Say who cannot be compared, and what else was asked for."""
-    notes, (first, second) = [], (each.request for each in stored)
+    notes: list[str] = []
+    requests = first, second = stored[0].request, stored[1].request
     if any(alone):
         verb = agree(alone[0], "is", "are")
         notes.append(
@@ -373,16 +399,34 @@ def _notes(
     if without:
         have = agree(without, "is in both and has", "are in both and have")
         notes.append(f"{without:,} {have} no figure in one of them")
-    other = {
-        each.name: each.metadata["section"]
-        for each in fields(Request)
-        if getattr(first, each.name) != getattr(second, each.name)
-    }
-    other.pop("method", None)  # the default may be named
-    if parts := [name for name, section in other.items() if section != "words"]:
-        may = "; they may measure different things" if "columns" in other.values() else ""
-        notes.append(f"the requests differ in: {', '.join(parts)}{may}")
+    # The default method may be named.
+    names = [name for name in second.differences(first.as_dict()) if name != "method"]
+    given = {name: [_given(getattr(each, name)) for each in requests] for name in names}
+    parts = [told("{}: {} then {}", option(name), *both) for name, both in given.items()]
+    if stored[0].source != stored[1].source:
+        parts.insert(0, told("source: {} then {}", stored[0].source, stored[1].source))
+    if parts:
+        columns = {each.name for each in in_section("columns")} & {*names}
+        may = "; they may measure different things" if columns else ""
+        places = ", ".join("{}" for _ in parts)
+        notes.append(told(f"the requests differ in {places}{may}", *parts))
     return notes
+
+
+def _given(value: object) -> str:
+    listed = " ".join(map(str, value)) if isinstance(value, tuple) else value
+    return "none" if listed in (None, "") else str(listed)
+
+
+def _share_patients(pair: _Pair) -> bool:
+    """Tell whether rows of one source are in both, the same in all that private folders keep."""
+    files = pair.private(PATIENTS_FILE)
+    if pair.stored[0].source != pair.stored[1].source or not all(map(readable, files)):
+        return False
+    first, second = map(pl.read_parquet, files)
+    alike = [name for name, kind in first.schema.items() if second.schema.get(name) == kind]
+    rows = first.join(second, on="row", how="semi").height
+    return 0 < rows == first.join(second, on=alike, how="semi", nulls_equal=True).height
 
 
 def _same_patients(stored: Sequence[Published], decisions: Sequence[Sequence[Decision]]) -> bool:

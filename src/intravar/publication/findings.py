@@ -24,7 +24,7 @@ from intravar.publication import results as told
 from intravar.publication.group import group_digits, step_over_all
 from intravar.publication.results import KindOfPatients, LeftOut, Location, Review
 from intravar.publication.scores import ShownScores
-from intravar.tables import hundred
+from intravar.tables import hundred, hundredths
 from intravar.wording import USUAL, Words
 
 
@@ -96,7 +96,7 @@ def unrecorded_line(
     discordance: float, reasons: Sequence[LeftOut], n_tried: int, words: Words = USUAL
 ) -> str:
     """Say how far an unrecorded reason could go, measured by the recorded ones."""
-    now = round(100 * discordance)
+    now = hundredths(discordance, "at most")
     if not reasons:
         tried = f"any one of {n_tried} covariates" if n_tried > 1 else "the covariate"
         return (
@@ -125,14 +125,12 @@ FINE = 0.01
 
 def review_sentence(review: Review, words: Words = USUAL) -> str:
     """Say the reviewed discordance beside what the record alone tells of the same pairs."""
-    middle, low, high, record = (
-        round(100 * each) for each in (review.discordance, review.low, review.high, review.record)
-    )
-    if middle < record:
-        alone = f"on the record alone it was at most {record}."
+    middle, low, high = map(hundred, (review.discordance, review.low, review.high))
+    if review.discordance < review.record:
+        alone = f"on the record alone it was at most {hundred(review.record, 'at most')}."
     else:
         # A review may lie at the record or above: most pairs that differ were decided alike.
-        alone = f"of all pairs alike in the record, {record} were."
+        alone = f"of all pairs alike in the record, {hundred(review.record)} were."
     return (
         f"Of 100 pairs of {words.cases} that reviewers found comparable, {middle} [{low}, {high}] "
         f"were decided differently; {alone}"

@@ -126,11 +126,12 @@ def _refuse_foreign(folder: Path, kind: Kind) -> None:
     """Refuse a folder that holds anything but what was written there as this kind of result."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise InputError("'{}' is not a folder; name another with {}", folder, option("out"))
-    remedy = told("name another folder with {}, or move it away", option("out"))
     for name in _foreign(folder, kind):
-        raise InputError(
-            "'{}' holds '{}', which is not a result of intravar; {}", folder, name, remedy
-        )
+        what, away = f"'{name}', which is not a result of intravar", "it"
+        if not (folder / LISTING).exists() and read_asked(folder) is not None:
+            what, away = "a result of an older version of intravar", "it and its private folder"
+        remedy = told("name another folder with {}, or move {} away", option("out"), away)
+        raise InputError("'{}' holds {}; {}", folder, what, remedy)
 
 
 def _foreign(folder: Path, kind: Kind) -> list[str]:

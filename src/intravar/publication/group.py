@@ -25,6 +25,7 @@ from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores, with_rates
 from intravar.measurement.sentences import differences_sentence
+from intravar.publication import hiding
 from intravar.publication.hiding import coarse, coarse_step, fraction, step_over, two_digits
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.scores import FEWEST_PATIENTS, ShownScores
@@ -126,19 +127,20 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
     digits, step = group_digits(smallest), step_over_all(measurement)
     alike = with_rates(main.scores.take(published.measured))
     whole = group if measurement.group is None else measurement.group
-    names = ("discordance", "low", "high")
-    if step > FINE:
-        mean = {name: fraction(getattr(group, name), digits) for name in names}
+    names, limit = ("discordance", "low", "high"), main.evidence.upper_limit
+    rounding = hiding.upwards if limit else coarse
+    if step > FINE or smallest == 1:
+        mean = {name: rounding(getattr(group, name), 10.0**-digits) for name in names}
     else:
         by = max(step, 10.0**-digits)
-        mean = {name: coarse(getattr(whole, name), by, phase) for name in names}
+        mean = {name: rounding(getattr(whole, name), by, phase) for name in names}
     spread: dict[str, float | None] = dict.fromkeys(SPREAD)
     if whole.differences is not None:
         steps = spread_steps(main.scores, main.evidence, published, smallest)
         spread = told_spread(whole, group, steps, phase, request.matters)
     explained, noise, repeats = whole.explained, measurement.components, measurement.repeats
     shares = () if explained is None else (explained.share, explained.low, explained.high)
-    bound = mean["discordance"] if main.evidence.upper_limit else None
+    bound = mean["discordance"] if limit else None
     return Group(
         **mean,
         **spread,
@@ -242,7 +244,8 @@ def published_noise(noise: MeasuredNoise, step: float, bound: float | None = Non
         for row in noise.table.iter_rows(named=True)
     }
     if bound is not None:
-        parts["occasion"] = replace(parts["occasion"], value=_half(bound))
+        own, half = parts["occasion"], _half(bound) or 0.0
+        parts["occasion"] = Figure(half, min(own.low or 0.0, half), max(own.high or 0.0, half))
     values = [parts[name].value for name in ("level", "pattern", "occasion")]
     if None not in values:
         whole, system = round(sum(value or 0.0 for value in values), 6), parts["system"]

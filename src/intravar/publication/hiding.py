@@ -23,6 +23,7 @@ from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores
 from intravar.publication.results import Row, rows_of, schema_of
 from intravar.request import SMALLEST_CELL
+from intravar.tables import MOST_DISCORDANCE
 
 if TYPE_CHECKING:
     from intravar.estimators.several import PredictedDecisions
@@ -99,6 +100,18 @@ def coarse(value: float | None, step: float, phase: float = 0.5) -> float | None
     if value is None or value != value:
         return None
     return round(step * round(value / step + phase - 0.5), 6)
+
+
+def upwards(value: float | None, step: float, phase: float = 0.0) -> float | None:
+    """Round an upper limit of a discordance to a multiple of a step, from any `phase` never down.
+
+    Examples
+    --------
+    >>> coarse(0.206, 0.01, 0.2), upwards(0.206, 0.01), upwards(0.21, 0.01), upwards(0.499, 0.02)
+    (0.2, 0.21, 0.21, 0.5)
+    """
+    rounded = None if value is None else coarse(value - 1e-9, step, phase + 1)
+    return None if rounded is None else min(rounded, MOST_DISCORDANCE)
 
 
 def moved(n: float, smallest: int = SMALLEST_CELL) -> float:

@@ -23,7 +23,7 @@ from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
 from intravar.inference.outcomes import positions
-from intravar.measurement.sentences import at_most
+from intravar.measurement.sentences import about
 from intravar.measurement.verdict import NOTHING
 from intravar.publication import hiding
 from intravar.publication.results import (
@@ -49,8 +49,8 @@ COARSEST = 0.1
 CORRELATION = 0.05
 #: Shares of patients are told if their step is no coarser.
 FINEST_SHARE = 0.05
-#: Ends of an interval, and which way they are rounded.
-_ENDS = {"": 0.0, "_low": -0.5, "_high": 0.5}
+#: An upper limit and the ends of its interval, and which way they are rounded.
+_ENDS = {"": 0.5, "_low": -0.5, "_high": 0.5}
 #: Where a discordance lies of which nothing is known.
 ANY = (0.0, MOST_DISCORDANCE)
 #: What is said of a decision as it is by itself.
@@ -244,14 +244,13 @@ def _by_decision(found: Together, alone: Sequence[Decision]) -> tuple[JointDecis
 
 
 def _coarse(
-    found: Together, value: float, n: int, way: float = 0.0, weight: int = 1
+    found: Together, value: float, n: int, way: float = _ENDS[""], weight: int = 1
 ) -> float | None:
-    """Round a figure of all patients to what some of them move, ends outwards by half a step."""
+    """Round a limit of all patients to what some of them move: up, or its low end down."""
     smallest = found.request.smallest_cell
     step = hiding.coarse_step(n, smallest, weight=weight, finest=0.01)
-    return (
-        hiding.coarse(value + way * step, step) if hiding.moved(n, smallest) <= COARSEST else None
-    )
+    told = hiding.coarse(value + way * (step - 1e-9), step)
+    return told if hiding.moved(n, smallest) <= COARSEST else None
 
 
 def _pair(found: Together, row: dict[str, Any]) -> JointPair:
@@ -283,13 +282,13 @@ def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
             words.fill(
                 "of 100 pairs of comparable {cases}, {told} differ in at least one of {n} "
                 "decisions",
-                told=at_most(joint.differ, joint.differ_high or 0.0),
+                told=about(joint.differ, joint.differ_low, joint.differ_high, "at most"),
                 n=len(joint.decisions),
             ),
-            f"on average they differ in at most {number(joint.n_differences or 0)} decisions "
-            f"(95 % sure: at most {number(joint.n_differences_high or 0)})",
+            f"on average they differ in at most {number(joint.n_differences or 0, 'at most')} "
+            f"decisions (95 % sure: at most {number(joint.n_differences_high or 0, 'at most')})",
             "if decisions were independent of each other, at most "
-            f"{hundred(joint.differ_apart or 0.0)} of 100 would differ in at least one",
+            f"{hundred(joint.differ_apart or 0.0, 'at most')} of 100 would differ in at least one",
         ]
     for pair in joint.pairs:
         if not ((pair.low or 0.0) > 0 or (pair.high or 0.0) < 0):

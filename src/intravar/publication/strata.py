@@ -25,7 +25,7 @@ from intravar.wording import USUAL, Words
 
 #: Probability from which on a change is called one.
 SURE = 0.95
-_NUMBERS = ("rate", "discordance", "low", "high", "alike", "alike_low", "alike_high")
+_NUMBERS = ("discordance", "low", "high", "alike", "alike_low", "alike_high")
 _CHANGES = ("change", "low", "high", "shrunken", "probability")
 #: Standard errors from one end of an interval to the other.
 _WIDTH = 2 * float(norm.ppf(0.5 + LEVEL / 2))
@@ -62,7 +62,9 @@ def shown_strata(
     words, periods = request.words, measurement.periods
     claim = claim_of(measurement.main.evidence)
     if "by" in asked:
-        by = published_strata(asked["by"], request.smallest_cell, hidden=bool(hidden["by"]))
+        by = published_strata(
+            asked["by"], request.smallest_cell, hidden=bool(hidden["by"]), claim=claim
+        )
         lines = strata_lines(by, words.label(str(request.by)), words, claim)
         by = replace(by, lines=tuple(lines))
     if periods is not None:
@@ -73,6 +75,7 @@ def shown_strata(
                 request.smallest_cell,
                 hidden=bool(hidden["period"]),
                 noise=dict(zip(periods.strata.names, periods.noise, strict=True)),
+                claim=claim,
             ),
             rule_changed=periods.rule_changed,
             n_changed=int((own >= SURE).sum()) if len(own) else None,
@@ -120,6 +123,7 @@ def published_strata(
     *,
     hidden: bool = False,
     noise: Mapping[str, MeasuredNoise | None] | None = None,
+    claim: str = "about",
 ) -> Strata:
     """Return subgroups or periods as they may be handed on, periods with the noise of each.
 
@@ -143,9 +147,9 @@ def published_strata(
         name, n = row["stratum"], row["n_patients"]
         apart = (noise or {}).get(name)
         told = None if apart is None else published_noise(apart, step(n, 0.001))
-        return Stratum(
-            name, **{each: hiding.coarse(row[each], step(n)) for each in _NUMBERS}, noise=told
-        )
+        rounding = hiding.upwards if claim == "at most" else hiding.coarse
+        figures = {each: rounding(row[each], step(n)) for each in _NUMBERS}
+        return Stratum(name, hiding.coarse(row["rate"], step(n)), **figures, noise=told)
 
     change, low, high = strata.change
     error = (high - low) / _WIDTH
@@ -220,7 +224,7 @@ def strata_lines(
     rows, fill = found.strata, words.fill
     if not rows:
         return [fill("By {column}: too few {cases} in each to say anything.", column=column)]
-    crude = ", ".join(f"{row.stratum} {hundred(row.discordance)}" for row in rows)
+    crude = ", ".join(f"{row.stratum} {hundred(row.discordance, claim)}" for row in rows)
     begin = "By {column}, of 100 pairs of comparable {cases} {much} get different decisions"
     much = "at most so many" if claim == "at most" else "so many"
     lines = [fill(begin + ": {crude}.", column=column, crude=crude, much=much)]
@@ -229,7 +233,7 @@ def strata_lines(
     if found.p_value is None or any(row.alike is None for row in rows):
         no = "They cannot be compared: no {decider} has {cases} in several of them."
         return [*lines, fill(no)]
-    alike = ", ".join(f"{row.stratum} {hundred(row.alike)}" for row in rows)
+    alike = ", ".join(f"{row.stratum} {hundred(row.alike, claim)}" for row in rows)
     differ = "They differ" if found.p_value < 1 - SURE else "That they differ is not shown"
     lines.append(f"On similar {words.cases}: {alike}. {differ} (p = {found.p_value:g}).")
     return lines

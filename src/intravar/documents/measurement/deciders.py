@@ -17,7 +17,7 @@ from intravar.measurement import columns
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision, PhysicianRow
 from intravar.publication.scores import FEWEST_PATIENTS
-from intravar.tables import Table, of_pairs
+from intravar.tables import Table, hundred, of_pairs
 from intravar.wording import Words, agree, capital
 
 #: Marks up to which each says its numbers by itself; beyond, the script reads them off the table.
@@ -88,10 +88,10 @@ class Known(NamedTuple):
     @property
     def hint(self) -> str:
         """The figure in a few words."""
-        low, high = round(100 * self.low), round(100 * self.high)
+        low, high = hundred(self.low), hundred(self.high, self.claim)
         if self.row.discordance is None:
             return f"{self.row.physician}: between {low} and {high} of 100"
-        level = f"{round(100 * self.level)} of 100"
+        level = f"{hundred(self.level, self.claim)} of 100"
         if self.claim == "at most":
             return f"{self.row.physician}: at most {level} (95 % sure: at most {high})"
         return f"{self.row.physician}: {level} [{low}, {high}]"
@@ -139,11 +139,13 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     if n < 2:
         return None
     levels, _, _ = _of_hundred(rows)
-    first, median, third = np.quantile(levels, (0.25, 0.5, 0.75)).tolist()
+    least, first, median, third, largest = (
+        hundred(each, decision.claim) for each in np.quantile(levels / 100, np.linspace(0, 1, 5))
+    )
     told = (
         f"{words.counted(n)} with a figure{' (upper limits)' * (decision.claim == 'at most')}: "
-        f"the median is {median:.0f} of 100 pairs, half of them lie between {first:.0f} and "
-        f"{third:.0f}, all between {levels.min():.0f} and {levels.max():.0f}."
+        f"the median is {median} of 100 pairs, half of them lie between {first} and {third}, all "
+        f"between {least} and {largest}."
     )
     if n > MOST_SINGLE:
         return _counts(rows, told, words, len(decision.physicians) - n)
@@ -244,14 +246,14 @@ def _counts(rows: list[Known], told: str, words: Words, missing: int) -> Figure:
     high = min(middle + float(np.median(highs - levels)), 100.0)
     typical = f"typical 95 % interval from {low:.0f} to {high:.0f}"
     if claim == "at most":
-        typical = f"typically 95 % sure: at most {high:.0f}"
+        typical = f"typically 95 % sure: at most {hundred(high / 100, claim)}"
 
     def plot(width: int) -> Plot:
         names = axis, f"{words.deciders} per 1 of 100"
         drawn = histogram(levels / 100, width, names, words.counted, reach=high, unit=100)
         height = 0.95 * drawn.y[1]
         drawn.interval(height, low, high, upright=False)
-        drawn.point((middle, height), f"median {middle:.0f}, {typical}")
+        drawn.point((middle, height), f"median {hundred(middle / 100, claim)}, {typical}")
         drawn.finder("discordance", 0.05 * drawn.y[1])
         return drawn
 
@@ -353,7 +355,7 @@ def funnel(decision: Decision, words: Words) -> Block | None:
     if data.binned and n > MOST_MARKS:
         told += f" The {MOST_MARKS} farthest have a mark each."
     key: Key = (
-        ("line", "average"),
+        ("line", f"average of single {words.deciders}"),
         ("limit", "95 % limits"),
         ("outer", "99.8 % limits"),
         *([("point out", "beyond them")] if n else []),

@@ -12,7 +12,7 @@ from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.findings import location_lines, review_sentence
 from intravar.publication.group import differences_line
 from intravar.publication.results import Decision
-from intravar.tables import hundred
+from intravar.tables import hundred, hundredths
 from intravar.wording import Words, agree, capital
 
 #: How grave a verdict is, as a look of notes.
@@ -120,13 +120,14 @@ def headline(decision: Decision, words: Words) -> tuple[str, str]:
     group = decision.group
     told, sure = "No figure can be given.", ""
     if group is not None and group.discordance is not None:
-        about, high = hundred(group.discordance), hundred(group.high)
-        told = f"Of 100 {decision.compared}, {decision.claim} {about} get different decisions"
+        claim = decision.claim
+        figure, high = (hundred(each, claim) for each in (group.discordance, group.high))
+        told = f"Of 100 {decision.compared}, {claim} {figure} get different decisions"
         sure = f"Both {words.cases} of a pair are of the same {words.decider}."
         if group.low is not None and group.high is not None:
             limit = f"An upper limit: with 95 % confidence at most {high}."
             ends = f"95 % interval {hundred(group.low)} to {high}."
-            sure = f"{ends if decision.claim == 'about' else limit} {sure}"
+            sure = f"{ends if claim == 'about' else limit} {sure}"
     if decision.review is None:
         return told, sure
     return review_sentence(decision.review, words).rstrip("."), f"{told}. {sure}" if sure else ""
@@ -232,7 +233,8 @@ def _standing(
             f"{agree(n, 'stands', 'stand')} out by more than chance and the usual spread allow."
         )
         rest = f" The {deciders.MOST_NAMED} farthest:" if n > deciders.MOST_NAMED else ""
-        return told + rest, [_named(row, funnel) for row in funnel.outside[: deciders.MOST_NAMED]]
+        farthest = funnel.outside[: deciders.MOST_NAMED]
+        return told + rest, [_named(row, funnel, words) for row in farthest]
     ranked = [each for each in deciders.everyone(decision)[0] if each.row.rank is not None]
     if len(ranked) < 2:
         return f"None stands out; too few {words.deciders} can be ranked.", []
@@ -244,17 +246,18 @@ def _standing(
             f"Yet no single {words.decider} stands out: none lies farther from the average than "
             "such differences and chance together explain."
         )
-    ends = [_named(each, funnel) for each in (ranked[0], ranked[-1])]
+    ends = [_named(each, funnel, words) for each in (ranked[0], ranked[-1])]
     return f"{told} The most and the least consistent by rank:", ends
 
 
-def _named(known: deciders.Known, funnel: deciders.Funnel | None) -> str:
-    """Return what is said of one who is named."""
+def _named(known: deciders.Known, funnel: deciders.Funnel | None, words: Words) -> str:
+    """Return what is said of one who is named, in numbers that add up as they are shown."""
     if known.row.discordance is None or funnel is None:
         return known.hint
-    away = round(100 * (known.row.discordance - funnel.limits.middle))
-    apart = f"{abs(away)} {'more' if away > 0 else 'fewer'} than the average" if away else "average"
-    return f"{known.hint}, {apart}"
+    own, middle = (hundredths(each, known.claim) for each in (known.level, funnel.limits.middle))
+    apart = f"{abs(own - middle)} {'more' if own > middle else 'fewer'} than "
+    average = f"the average of single {words.deciders} ({middle})"
+    return f"{known.hint}, {apart if own != middle else ''}{average}"
 
 
 def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words) -> list[str]:

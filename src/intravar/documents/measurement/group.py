@@ -11,7 +11,7 @@ from intravar.documents.measurement.deciders import axis_of
 from intravar.measurement.sentences import WHY_DIFFERENT
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Decision, Published, Strata
-from intravar.tables import Table, hundred, hundreds, most, of_pairs, table_of
+from intravar.tables import Table, hundred, hundreds, hundredths, most, of_pairs, table_of
 from intravar.wording import Words
 
 #: Pairs side by side, and the pixels of a pair.
@@ -115,7 +115,7 @@ def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
 
 def pairs_picture(share: float, claim: str, words: Words, where: str = "") -> Figure:
     """Draw a hundred pairs of which a share differs; `where` it does may be said."""
-    differ = round(100 * share)
+    differ = hundredths(share, claim)
     picture = Drawing(ACROSS * PAIR_WIDTH, 100 // ACROSS * PAIR_HEIGHT)
     for pair in range(100):
         a = pair % ACROSS * PAIR_WIDTH + 8
@@ -162,7 +162,7 @@ def _strata_figure(part: Strata, name: str, title: str, words: Words, claim: str
         Labelled(
             row.stratum,
             [
-                Dot(100 * value, f"{most(claim)}{hundred(value)} {what}", kind)
+                Dot(100 * value, f"{most(claim)}{hundred(value, claim)} {what}", kind)
                 for value, what, kind in (
                     (row.discordance, "as it is", "hollow"),
                     (row.alike, similar, "point"),
@@ -192,9 +192,9 @@ def _strata_table(part: Strata, sheet: str, column: str, words: Words, claim: st
         [
             (column, 2, lambda row: row.stratum),
             (words.decided_for, 1, lambda row: hundred(row.rate) + " %" * (row.rate is not None)),
-            (of_pairs(claim), 1, lambda row: hundred(row.discordance)),
+            (of_pairs(claim), 1, lambda row: hundred(row.discordance, claim)),
             ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high, claim)),
-            (f"{most(claim)}on similar {words.cases}", 1.2, lambda row: hundred(row.alike)),
+            (f"{most(claim)}on similar {words.cases}", 1.2, lambda row: hundred(row.alike, claim)),
             ("95 % interval", 1.2, lambda row: hundreds(row.alike_low, row.alike_high, claim)),
         ],
     )

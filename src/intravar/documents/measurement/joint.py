@@ -80,7 +80,7 @@ def _next_steps(published: Published, joint: Joint) -> list[str]:
 
 def _of_hundred(value: float | None, band: Band | None, claim: str) -> str:
     """Write a share as a number of 100, or the range that stands in its place."""
-    return band.of_hundred(claim) if value is None and band is not None else hundred(value)
+    return band.of_hundred(claim) if value is None and band is not None else hundred(value, claim)
 
 
 def _meanings(table: Table) -> blocks.Bullets:
@@ -110,8 +110,8 @@ def together_table(words: Words, joint: Joint) -> Table:
                 1.2,
                 lambda row: hundreds(row.differ_low, row.differ_high, "at most"),
             ),
-            (apart, 1.3, lambda row: hundred(row.differ_apart)),
-            (number_of, 1.3, lambda row: number(row.n_differences)),
+            (apart, 1.3, lambda row: hundred(row.differ_apart, "at most")),
+            (number_of, 1.3, lambda row: number(row.n_differences, "at most")),
         ],
         meanings={
             differ: f"of 100 pairs of comparable {words.cases}, at most so many get different "
@@ -144,7 +144,7 @@ def _each(words: Words, joint: Joint, claim: str) -> list[Block]:
             (figure, 1.3, lambda row: _of_hundred(row.discordance, row.band, claim)),
             ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high, claim)),
             (across, 1, lambda row: hundred(row.across)),
-            (given, 1.2, lambda row: hundred(row.given)),
+            (given, 1.2, lambda row: hundred(row.given, "at most")),
         ],
         words=(0, 1),
         where=("page", "workbook", "whole", *([] if long else ["paper"])),
@@ -188,9 +188,10 @@ def _decisions_figure(words: Words, joint: Joint, claim: str) -> list[blocks.Fig
     for row in joint.decisions:
         if row.discordance is None:
             continue
-        dots = [Dot(100 * row.discordance, f"by itself {most(claim)}{hundred(row.discordance)}")]
+        told = f"by itself {most(claim)}{hundred(row.discordance, claim)}"
+        dots = [Dot(100 * row.discordance, told)]
         if row.given is not None:  # a ring, which must not cover the point
-            told = f"{earlier} at most {hundred(row.given)}"
+            told = f"{earlier} at most {hundred(row.given, 'at most')}"
             dots.insert(0, Dot(100 * row.given, told, "hollow", radius=6))
         rows.append(Labelled(words.label(row.decision), dots))
     title = f"How consistent all {words.deciders} together are in each decision"

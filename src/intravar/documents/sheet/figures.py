@@ -9,8 +9,8 @@ from intravar.documents.blocks import Block, Figure, Paragraph, charted, row_fig
 from intravar.documents.charts.plot import Dot, Plot
 from intravar.documents.charts.rows import Labelled, dot_plot
 from intravar.documents.measurement.deciders import axis_of
-from intravar.measurement.sentences import at_most
-from intravar.tables import hundred, most
+from intravar.measurement.sentences import about
+from intravar.tables import hundred, hundredths, most
 from intravar.wording import Words, agree
 
 #: With fewer peers than this a dot without a name is as good as one with it.
@@ -18,7 +18,7 @@ FEWEST_PEERS = 5
 
 
 class Own(NamedTuple):
-    """One's own figure of a hundred pairs, with its interval."""
+    """One's own figure, with its interval."""
 
     value: float
     low: float
@@ -28,14 +28,12 @@ class Own(NamedTuple):
     @property
     def told(self) -> str:
         """The figure in a few words."""
-        if self.claim == "at most":
-            return at_most(self.value / 100, self.high / 100)
-        return f"{self.value:.0f} [{self.low:.0f}, {self.high:.0f}]"
+        return about(*self).removeprefix("about ")
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Where its line begins and ends: an upper limit has no low end."""
-        return self.value if self.claim == "at most" else self.low, self.high
+        """Where its line begins and ends, of 100: an upper limit has no low end."""
+        return 100 * (self.value if self.claim == "at most" else self.low), 100 * self.high
 
 
 def own_row(
@@ -45,14 +43,14 @@ def own_row(
 
     Examples
     --------
-    >>> own_row("2023", Own(20, 10, 30), 0.25).told
+    >>> own_row("2023", Own(0.2, 0.1, 0.3), 0.25).told
     '2023: you 20 [10, 30], all 25'
-    >>> own_row("2023", Own(20, 10, 30, "at most"), 0.25, "at most").told
+    >>> own_row("2023", Own(0.2, 0.1, 0.3, "at most"), 0.25, "at most").told
     '2023: you at most 20 (95 % sure: at most 30), all at most 25'
     """
-    dots = [] if own is None else [Dot(own.value, f"you {own.told}", "own", radius=5)]
+    dots = [] if own is None else [Dot(100 * own.value, f"you {own.told}", "own", radius=5)]
     if whole is not None:
-        dots.append(Dot(100 * whole, f"all {most(claim)}{hundred(whole)}", "all", radius=6))
+        dots.append(Dot(100 * whole, f"all {most(claim)}{hundred(whole, claim)}", "all", radius=6))
     lines = [] if own is None else [("interval", *own.ends)]
     told = "" if own is not None else f"you {instead or 'not shown'}"
     return Labelled(label, dots, lines, instead=told)
@@ -66,17 +64,18 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = "") 
             "could be recognised.",
             quiet=True,
         )
-    lower = sum(round(value) < round(own.value) for value in peers)
+    figure, *others = (hundredths(value, own.claim) for value in (own.value, *peers))
+    lower = sum(value < figure for value in others)
     limit = own.claim == "at most"
-    label = f"you: at most {own.value:.0f}" if limit else f"you: {own.told}"
+    label = f"you: at most {figure}" if limit else f"you: {own.told}"
     told = (
         f"Your {'upper limit' if limit else 'figure'} with its 95 % interval, and a dot for each "
         f"of {len(peers):,} other {words.deciders}, rounded and without names. {lower:,} of them "
         f"{agree(lower, 'has', 'have')} a lower figure."
     )
-    end = max(50.0, *peers, own.high + 1)
-    dots = [Dot(float(round(value)), kind="peer") for value in peers]
-    dots.append(Dot(own.value, kind="own", label=label))
+    end = max(50.0, *others, 100 * own.high + 1)
+    dots = [Dot(float(value), kind="peer") for value in others]
+    dots.append(Dot(100 * own.value, kind="own", label=label))
 
     def plot(width: int) -> Plot:
         drawn = dot_plot(dots, width, axis, ends=(0, end), step=max(1.0, end / 100))

@@ -17,7 +17,7 @@ from intravar.documents.measurement.first import (
 from intravar.documents.measurement.group import noise_blocks
 from intravar.documents.sheet.figures import Own, among_peers, own_figure, own_row
 from intravar.measurement.scores import NO_RANK
-from intravar.measurement.sentences import at_most
+from intravar.measurement.sentences import about
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import (
     Decision,
@@ -29,7 +29,7 @@ from intravar.publication.results import (
     StratumRow,
 )
 from intravar.request import MATTERS
-from intravar.tables import hundred, hundreds, most
+from intravar.tables import hundred, hundreds, most, number
 from intravar.wording import Words
 
 TITLE = "How consistently do you decide?"
@@ -158,14 +158,14 @@ def _of_several(
         row = replace(row, differ=value, differ_low=low, differ_high=high)
     together = _own((row.differ, row.differ_low, row.differ_high), "at most")
     peers = [each.differ for each in joint.physicians if each.physician != physician]
-    number = row.n_differences
+    differences = row.n_differences
     apart = "your figure if the decisions were independent of each other"
     known = [
         ("the figure of all together", _hundred(joint.differ, "at most")),
         (apart, _hundred(row.differ_apart, "at most")),
         (
             f"decisions in which two of your {words.cases} differ, on average",
-            "" if number is None else f"at most {number:.2f}",
+            "" if differences is None else f"at most {number(differences, 'at most')}",
         ),
     ]
     title = "Each of your decisions"
@@ -207,13 +207,13 @@ def _peers(
         unknown = "they cannot be compared with yours"
     if unknown:
         return [Paragraph(f"The others' figures are not shown: {unknown}.", quiet=True)]
-    peers = [100 * each for each in others if each is not None]
+    peers = [each for each in others if each is not None]
     return [among_peers(own, peers, published.words, axis)]
 
 
 def _own(ends: Ends, claim: str) -> Own | None:
-    """Return a figure and the ends of its interval of a hundred; None where one is not known."""
-    known = [100 * each for each in ends if each is not None]
+    """Return a figure and the ends of its interval; None where one is not known."""
+    known = [each for each in ends if each is not None]
     return Own(known[0], known[1], known[2], claim) if len(known) == 3 else None
 
 
@@ -223,19 +223,16 @@ def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, s
     if decision.verdict == NOTHING:
         return "no figure", "The data do not support one: there is a problem to fix first."
     if (own := _own((row.discordance, row.low, row.high), claim)) is not None:
-        value, low, high = (round(each) for each in own[:3])
-        figure, sure = own.told, ""
-        if claim == "about":
-            figure, sure = f"about {value}", f"; the 95 % interval goes from {low} to {high}"
+        figure = f"{claim} {hundred(own.value, claim)}"
+        sure = f"; the 95 % interval goes from {hundreds(own.low, own.high)}"
         told = (
-            f"Of 100 {decision.compared}, all among your {words.cases}, {figure} get different "
-            f"decisions{sure}."
+            f"Of 100 {decision.compared}, all among your {words.cases}, "
+            f"{own.told if claim == 'at most' else figure} get different decisions"
+            f"{sure if claim == 'about' else ''}."
         )
         unranked = (row.reason or "").removeprefix(NO_RANK)
         why = f"You have no rank: {unranked}." if unranked else ""
-        return f"{claim} {value} of 100", " ".join(
-            filter(None, (told, eligible(decision, words), why))
-        )
+        return f"{figure} of 100", " ".join(filter(None, (told, eligible(decision, words), why)))
     if row.identified_low is not None and row.identified_high is not None:
         ends = hundreds(row.identified_low, row.identified_high)
         return f"{ends} of 100", "Every value in this range fits the data equally well."
@@ -246,7 +243,7 @@ def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, s
             f"of {words.cases}."
         )
     if row.shrunken is not None:
-        return f"{claim} {100 * row.shrunken:.0f} of 100", (
+        return f"{claim} {hundred(row.shrunken, claim)} of 100", (
             "Too little is known of you alone: this is your figure pulled towards the average, and "
             "it is not for comparing."
         )
@@ -258,8 +255,8 @@ def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
     pairs = f"Of 100 pairs of comparable {words.cases} of yours"
     differ = f"get different decisions in at least one of {len(joint.decisions)}"
     if row.differ is not None:
-        told = at_most(row.differ, row.differ if row.differ_high is None else row.differ_high)
-        return f"at most {hundred(row.differ)} of 100", f"{pairs}, {told} {differ}."
+        told = about(row.differ, row.differ_low, row.differ_high, "at most")
+        return f"at most {hundred(row.differ, 'at most')} of 100", f"{pairs}, {told} {differ}."
     if (band := joint.band_of(row)) is not None:
         return f"{band.of_hundred('at most')} of 100", (
             f"{pairs}, at most so many {differ}. The upper limit is shown as a range, because an "
@@ -285,7 +282,7 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
             f"{rate} (all: {_percent(share)})" if rate and share is not None else rate,
         ),
         (
-            "the figure of all together",
+            f"the figure of all together, over all {words.cases}",
             _hundred(None if group is None else group.discordance, claim),
         ),
         (
@@ -316,7 +313,7 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
 
 
 def _hundred(value: float | None, claim: str = "about") -> str:
-    return "" if value is None else f"{most(claim)}{100 * value:.0f} of 100"
+    return "" if value is None else f"{most(claim)}{hundred(value, claim)} of 100"
 
 
 def _percent(value: float | None) -> str:
