@@ -20,7 +20,7 @@ from intravar.estimators.base import REPEATS, CommonEstimator, Size
 from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.decisions import Panels, panel_sizes
 from intravar.preparation.duplicates import COPIES
-from intravar.preparation.kinds import understand_as
+from intravar.preparation.kinds import doubtful, understand_as
 from intravar.preparation.prepare import Prepared, prepare, strata_of_columns
 from intravar.preparation.recipe import Recipe
 from intravar.preparation.roles import missing_column
@@ -38,9 +38,9 @@ from intravar.preparation.sample import (
 )
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources import Source, read_source
-from intravar.sources.plain import forms_of_large, plain_table
+from intravar.sources.plain import far_values, forms_of_large, plain_table
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
-from intravar.sources.texts import Forms, among
+from intravar.sources.texts import Forms, among, outside
 from intravar.text import clean_name
 
 if TYPE_CHECKING:
@@ -349,7 +349,7 @@ def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> 
     recipe, dropped = found.prepared.recipe, found.prepared.dropped
     assert recipe is not None
     known = census.known(counts)
-    _refuse_odd_texts(known, recipe, large.forms)
+    _refuse_odd_values(known, recipe, large.forms)
     # Copies are counted in all rows, others are as many as in the sample.
     of_all = {why: round(n * n_rows / table.height) for why, n in dropped.items()}
     if recipe.copies is not None and n_rows > table.height:
@@ -403,10 +403,14 @@ def _notes_on_sample(beyond: Beyond, prepared: Prepared, request: Request) -> li
     return notes
 
 
-def _refuse_odd_texts(rows: pl.LazyFrame, recipe: Recipe, forms: Forms) -> None:
-    """Refuse a text among numbers, or dates, that only rows beyond the sample hold."""
+def _refuse_odd_values(rows: pl.LazyFrame, recipe: Recipe, forms: Forms) -> None:
+    """Refuse a text among numbers, or an odd date, that only rows beyond the sample hold."""
+    dates = [name for name, kind in recipe.kinds if kind == "date"]
+    for name, day in far_values(rows.select(dates)).items():
+        raise doubtful(name, outside(day))
     for name, kind in recipe.kinds:
-        if kind != "category" and name in forms and forms[name].kind == "words":
+        form = forms.get(name)
+        if kind != "category" and form is not None and (form.kind == "words" or form.far):
             column = rows.select(ROW, name).collect(engine="streaming").sort(ROW)
             with counted_among(column[ROW].to_numpy().astype(np.int64)):
                 understand_as(column[name], kind)

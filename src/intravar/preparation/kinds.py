@@ -107,12 +107,7 @@ def understand(
     if column.dtype == pl.String and not categorical:
         typed = typed_texts(column)
         if typed.doubt:
-            raise InputError(
-                "in column '{}' {}, or drop the column with {}",
-                name,
-                typed.doubt,
-                option("exclude", name),
-            )
+            raise doubtful(name, typed.doubt)
         column, present = typed.values, typed.values.drop_nulls()
     if present.n_unique() == 1:
         return Column(name, "constant", column, "the same value in every row")
@@ -126,6 +121,12 @@ def understand(
     if column.dtype.is_numeric():
         note = about_codes(numbers)
     return Column(name, kind, numbers, note)
+
+
+def doubtful(name: str, doubt: str) -> InputError:
+    """Word the error for a column of which nobody knows what it means."""
+    exclude = option("exclude", name)
+    return InputError("in column '{}' {}, or drop the column with {}", name, doubt, exclude)
 
 
 def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -> Column:
@@ -146,7 +147,10 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
         named = _names(column) if categorical else column.cast(pl.String)
         return Column(column.name, kind, named)
     if column.dtype == pl.String and column.null_count() < len(column):
-        column = typed_texts(column).values
+        typed = typed_texts(column)
+        if typed.doubt:
+            raise doubtful(column.name, typed.doubt)
+        column = typed.values
     if column.null_count() == len(column):
         return Column(column.name, kind, column.cast(pl.Float64, strict=False))
     if _may_be(column.dtype, kind):

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, option, told, unknown_name
-from intravar.sources.texts import typed_texts
+from intravar.sources.texts import text_forms, typed_texts
 from intravar.text import clean_name, shortened, without_missing
 from intravar.where import Combined, IsMissing, Negated, Population, Value
 
@@ -54,6 +54,13 @@ def _holds(table: pl.DataFrame, population: Population) -> pl.Series:
     if isinstance(population, IsMissing):
         return column.is_null()
     column, other = _alike(column, population.value)
+    if isinstance(other, str) and text_forms(column.to_frame())[column.name].far:
+        raise InputError(
+            "{} asks for dates, but in column '{}' {}",
+            option("where"),
+            shortened(column.name),
+            typed_texts(column).doubt,
+        )
     if isinstance(other, str) and population.operator not in ("=", "!="):
         raise InputError(
             "{} asks whether '{}' {} '{}'; texts have no order here, list them with 'in'",

@@ -47,6 +47,8 @@ YEAR_FIRST = rf"^(?P<a>[0-9]{{4}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{1,2}
 _YEAR_LAST = (
     rf"^(?P<a>[0-9]{{1,2}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{4}}|[0-9]{{2}}){_TIME}"
 )
+#: Years that Python's calendar lacks: 0 and before, and those beyond 9999.
+_FAR = r"^(?:-[0-9]{4}|[+-]?[0-9]{5,}|0000)[-/.]|[-/. ]0000(?:[T ]|$)|BC$"
 _SHORT_YEAR = r"^[0-9]+[-/.][0-9]+[-/.][0-9]{2}(?:\D|$)"
 _CLOCK = r"^[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?$"
 _NAMED = ("%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%d. %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%y")
@@ -108,8 +110,8 @@ class Form:
     their `marks` are points, commas, spaces and per cent signs. Dates match the pattern, which may
     be a format with names of months, or "" for a time of day. Beside decimal points numbers that
     all have a point are `fixed` decimals. With two-digit years that may lie on either side of a
-    century nothing is read. Where a column does not tell by itself it is read by `habits`, those of
-    its table.
+    century, or with a `far` one that the calendar lacks, nothing is read. Where a column does not
+    tell by itself it is read by `habits`, those of its table.
     """
 
     kind: Literal["words", "true or false", "number", "date"] = "words"
@@ -119,6 +121,7 @@ class Form:
     marks: frozenset[str] = NOTHING
     fixed: bool = False
     two_centuries: bool = False
+    far: bool = False
     habits: frozenset[str] = NOTHING
 
     def way(self, habits: frozenset[str]) -> Way | None:
@@ -141,7 +144,7 @@ class Form:
         if self.kind == "words":
             return Typed(column)
         way = self.way(self.habits)
-        if way is None or self.two_centuries:
+        if way is None or self.two_centuries or self.far:
             return Typed(column, doubt=self._doubt(column))
         return (_numbers if self.kind == "number" else _dates)(column, self, way)
 
@@ -152,6 +155,8 @@ class Form:
             text = str(marked[0]) if len(marked) else "1.234"
             whole, part = text.replace(",", "").replace(".", ""), text.replace(",", ".")
             return f"'{text}' may be {whole} or {part}; write {whole} or {part}0"
+        if self.far:
+            return outside(str(column.filter(column.str.contains(_FAR)).sort().first()))
         text = str(column.drop_nulls().sort().first() or "")
         if self.two_centuries:
             return f"'{text}' may be of either century; write years in full"
@@ -160,6 +165,11 @@ class Form:
             f"'{text}' may be {first.day} {first:%B} or {second:%B} {second.day}; write dates as "
             "2020-12-31"
         )
+
+
+def outside(day: str) -> str:
+    """Say that the calendar has no such date."""
+    return f"'{day}' lies outside of the years 1 to 9999; correct it or empty the cell"
 
 
 #: How the columns of texts of a table are written.
@@ -256,6 +266,10 @@ def _number_form(texts: pl.Series) -> Form | None:
 
 def _date_form(texts: pl.Series) -> Form | None:
     texts = texts.unique()
+    far = texts.str.contains(_FAR)
+    if far.any():  # where all are, they are no dates
+        form = None if far.all() else _date_form(texts.filter(~far))
+        return None if form is None else replace(form, far=True)
     told = _asked(texts, **_OF_DATES)
     if told["clock"]:
         known = _asked(texts, known=_clock(_TEXT).is_not_null().all())["known"]
@@ -308,7 +322,7 @@ _OF_NAMES = {form: _TEXT.str.to_date(form, strict=False).is_not_null().all() for
 #: What the first texts must look like for the others to be looked at, and what looks at them.
 _KINDS: tuple[tuple[str, Callable[[pl.Series], Form | None]], ...] = (
     (r"^[+-]?(?:[0-9.,]|(?i:inf))", _number_form),
-    (r"^(?:[0-9]{1,4}[-/.: ]|[A-Za-z]{3,9}\.? [0-9])", _date_form),
+    (r"^(?:-?[0-9]+[-/.: ]|[A-Za-z]{3,9}\.? [0-9])", _date_form),
     (_TRUE_FALSE, _true_false_form),
 )
 
