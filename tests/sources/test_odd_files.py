@@ -80,6 +80,30 @@ def test_columns_without_a_name(tmp_path: Path) -> None:
     ]
 
 
+def test_a_title_above_the_header(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        page = book.add_worksheet("s")
+        page.merge_range(0, 0, 0, 2, "Export")
+        for row, line in enumerate((HEADER + ROWS).split(), start=1):
+            page.write_row(row, 0, line.split(","))
+    (tmp_path / "t.csv").write_text("Export,,\n" + HEADER + ROWS)
+    for name in ("t.xlsx", "t.csv"):
+        with pytest.raises(
+            InputError, match="has Export, column 2, column 3; is there a title"
+        ):
+            check(tmp_path / name, **COLUMNS)
+    with pytest.raises(InputError, match=r"in line 2 where .* or delete what stands above the"):
+        read(tmp_path, "Export\n" + HEADER + ROWS)
+
+
+def test_names_in_braces_are_no_json(tmp_path: Path) -> None:
+    assert read(tmp_path, "{doctor},drug\n1,1\n").table.columns == ["{doctor}", "drug"]
+    for text in ('{"a": 1}', "{\n}", "[{}]"):
+        with pytest.raises(InputError, match="is JSON, not a table"):
+            read(tmp_path, text)
+
+
 def test_lines_that_end_early_are_said(tmp_path: Path) -> None:
     for quote in ("", '"'):
         found = read(tmp_path, f"doctor,drug,age\n{quote}a{quote},1,2\nb,1\nc\n")

@@ -12,7 +12,7 @@ from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, RowError, option, told
 from intravar.preparation.roles import FEW_ROWS, identifier
 from intravar.sources.plain import as_names, plain_column
-from intravar.sources.texts import typed_texts
+from intravar.sources.texts import MOSTLY, odd_dates, typed_texts
 from intravar.text import shortened, without_missing
 
 #: Numbers that are written where a value is not known.
@@ -47,8 +47,6 @@ def about_codes(numbers: pl.Series) -> str:
 
 Kind = Literal["number", "yes/no", "date", "category", "identifier", "constant", "empty", "other"]
 
-#: A text column with this share of numbers is a number column with text in it.
-MOSTLY_NUMBERS = 0.9
 #: A column with more different texts than this share of its rows names rows, not categories.
 MOSTLY_DISTINCT = 0.5
 #: More numbers than this beside a few texts are measurements, not codes of a category.
@@ -201,8 +199,10 @@ def _kind_of(column: pl.Series, present: pl.Series, chosen: bool, part: float) -
         numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
         share = len(numbers.drop_nulls()) / len(present)
         measured = numbers.n_unique() > CODE_LIKE
-        if share >= MOSTLY_NUMBERS or (measured and share >= 0.5):
+        if share >= MOSTLY or (measured and share >= 0.5):
             raise _unlike_others(column, numbers.is_null() & column.is_not_null(), "numbers")
+        if (odd := odd_dates(column)) is not None:
+            raise _unlike_others(column, odd, "dates in one form")
     why = "" if chosen else identifier(column, present, part)
     if why:
         return "identifier", why

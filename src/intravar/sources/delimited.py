@@ -9,7 +9,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -168,7 +168,8 @@ def _layout(text: str, path: Path, given: str | None) -> tuple[str, list[str], l
         separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
     named = "tab" if separator == "\t" else repr(separator)
     notes = [] if separator == "," else [f"separator {named}"]
-    return separator, _header(first, separator, path), notes
+    _, record = next(_numbered(first, separator), (1, []))
+    return separator, named_columns(record, path), notes
 
 
 def _first_record(text: str) -> str:
@@ -180,10 +181,9 @@ def _first_record(text: str) -> str:
     return text
 
 
-def _header(first: str, separator: str, path: Path) -> list[str]:
+def named_columns(header: Sequence[str], path: Path) -> list[str]:
     """Return the names of the columns; those without one are called by their place."""
-    _, record = next(_numbered(first, separator), (1, []))
-    names = [clean_name(name) for name in record]
+    names = [clean_name(name) for name in header]
     checked_names([name for name in names if name], f"'{path}'")
     known = set(names)
     for place, name in enumerate(names):
@@ -224,9 +224,10 @@ def _unreadable(
     """Say which line does not fit: the library tells only that one does not."""
     for line, row in _numbered(text, separator):
         if len(row) > width:
+            above = ", or delete what stands above the header" if line == 2 else ""
             return InputError(
                 f"'{path}' has {len(row)} fields in line {line} where the header has {width}; "
-                "quote the cell that contains the separator, or name another one"
+                f"quote the cell that contains the separator, or name another one{above}"
             )
     for number, content in enumerate(text.split("\n"), start=1):
         if content.count('"') % 2:

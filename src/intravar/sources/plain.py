@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from intravar.sources.texts import (
 )
 from intravar.text import MISSING, checked_names, clean_name, meant, shortened
 
+Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 _NESTED = (list, tuple, dict, set, frozenset)
 #: Kinds that polars keeps as they are, if a column holds one of them alone.
 _KEPT: dict[type, pl.DataType] = {
@@ -279,11 +280,12 @@ def _meant(place: int) -> pl.Expr:
     return meant(pl.nth(place))
 
 
-def with_clean_names(table: pl.DataFrame, name: str = "the table") -> pl.DataFrame:
+def with_clean_names(table: Table, name: str) -> Table:
     """Return a table whose columns are called as they are meant; two of one name are refused."""
-    names = [clean_name(column) for column in table.columns]
+    stored = table.collect_schema().names()
+    names = [clean_name(column) for column in stored]
     checked_names(names, name)
-    return table.rename(dict(zip(table.columns, names, strict=True)))
+    return table.rename(dict(zip(stored, names, strict=True)))
 
 
 @lru_cache(4096)

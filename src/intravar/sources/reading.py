@@ -97,11 +97,8 @@ def _large(
     n_rows = int(lazy.select(pl.len()).collect(engine="streaming").item())
     if n_rows <= least:
         return None
-    stored = lazy.collect_schema().names()
-    names = [clean_name(column) for column in stored]
-    checked_names(names, f"'{name}'")
-    refuse_own_names(names)
-    renamed = lazy.rename(dict(zip(stored, names, strict=True)))
+    renamed = with_clean_names(lazy, f"'{name}'")
+    refuse_own_names(renamed.collect_schema().names())
     return Scanned(renamed.with_row_index(ROW), n_rows, name, notes)
 
 
