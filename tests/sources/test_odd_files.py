@@ -89,9 +89,7 @@ def test_a_title_above_the_header(tmp_path: Path) -> None:
             page.write_row(row, 0, line.split(","))
     (tmp_path / "t.csv").write_text("Export,,\n" + HEADER + ROWS)
     for name in ("t.xlsx", "t.csv"):
-        with pytest.raises(
-            InputError, match="has Export, column 2, column 3; is there a title"
-        ):
+        with pytest.raises(InputError, match="has Export, column 2, column 3; is there a title"):
             check(tmp_path / name, **COLUMNS)
     with pytest.raises(InputError, match=r"in line 2 where .* or delete what stands above the"):
         read(tmp_path, "Export\n" + HEADER + ROWS)
@@ -486,6 +484,8 @@ def test_seconds_that_do_not_fit() -> None:
         with pytest.raises(InputError, match="'seen' '146138514283-06-19T07:45:09' lies outside"):
             check(pd.DataFrame(frame) if isinstance(column, pd.Series) else frame, **COLUMNS)
     assert read_source(arrays | {"stay": stay}).table["stay"].max() == 2**62
+    long = pl.Series("stay", [FAR, None, 1000]).cast(pl.Duration("ms"))
+    assert plain_column(long, keep=False).to_list() == [FAR // 1000, None, 1]
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Kiritimati", "America/New_York"])

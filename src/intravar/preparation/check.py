@@ -20,7 +20,7 @@ from intravar.estimators.base import REPEATS, CommonEstimator, Size
 from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.decisions import Panels, panel_sizes
 from intravar.preparation.duplicates import COPIES
-from intravar.preparation.kinds import doubtful, understand_as
+from intravar.preparation.kinds import understand_as
 from intravar.preparation.prepare import Prepared, prepare, strata_of_columns
 from intravar.preparation.recipe import Recipe
 from intravar.preparation.roles import missing_column
@@ -38,9 +38,9 @@ from intravar.preparation.sample import (
 )
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources import Source, read_source
-from intravar.sources.plain import far_values, forms_of_large, plain_table
+from intravar.sources.plain import far_columns, forms_of_large, plain_table
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
-from intravar.sources.texts import Forms, among, outside
+from intravar.sources.texts import Forms, among
 from intravar.text import clean_name
 
 if TYPE_CHECKING:
@@ -405,12 +405,10 @@ def _notes_on_sample(beyond: Beyond, prepared: Prepared, request: Request) -> li
 
 def _refuse_odd_values(rows: pl.LazyFrame, recipe: Recipe, forms: Forms) -> None:
     """Refuse a text among numbers, or an odd date, that only rows beyond the sample hold."""
-    dates = [name for name, kind in recipe.kinds if kind == "date"]
-    for name, day in far_values(rows.select(dates)).items():
-        raise doubtful(name, outside(day))
+    odd = {name for name, form in forms.items() if form.kind == "words" or form.far}
+    odd |= set(far_columns(rows.select(name for name, kind in recipe.kinds if kind == "date")))
     for name, kind in recipe.kinds:
-        form = forms.get(name)
-        if kind != "category" and form is not None and (form.kind == "words" or form.far):
+        if kind != "category" and name in odd:
             column = rows.select(ROW, name).collect(engine="streaming").sort(ROW)
             with counted_among(column[ROW].to_numpy().astype(np.int64)):
                 understand_as(column[name], kind)

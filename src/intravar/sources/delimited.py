@@ -59,15 +59,7 @@ def read_text(
             new_columns=header,
             truncate_ragged_lines=False,
         )
-    except UnicodeEncodeError as error:
-        raise InputError(
-            "'{}' is not {}: it has characters that are none; name another encoding, for "
-            "instance {}",
-            path,
-            used_encoding.upper(),
-            option("encoding", "cp1252"),
-        ) from error
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError) as error:
         raise _unreadable(path, text, used, len(header), error) from error
     if used_encoding not in ("utf-8", "utf-8-sig"):
         notes.append(f"encoding {used_encoding}")

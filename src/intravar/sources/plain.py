@@ -251,7 +251,7 @@ def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFra
         if column.dtype in _SELDOM
     ]
     table = table.with_columns(seldom) if seldom else table
-    far = [_far_column(table[name]) for name in far_values(table)]
+    far = [_far_column(table[name]) for name in far_columns(table)]
     table = table.with_columns(far) if far else table
     casts = [
         cast
@@ -316,11 +316,10 @@ def in_calendar(cell: pl.Expr, dtype: pl.DataType, around: int = 0) -> pl.Expr:
     return pl.when(day.is_between(FIRST_DAY - around, LAST_DAY + around)).then(cell)
 
 
-def far_values(table: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
-    """Return the first date of every column that lies outside of the years 1 to 9999.
+def far_columns(table: pl.DataFrame | pl.LazyFrame) -> list[str]:
+    """Return the columns with dates outside of the years 1 to 9999, or durations as long as that.
 
-    Durations as long as that count, too. The infinity of databases, which is stored as the largest
-    number, is a missing date.
+    The infinity of databases, which is stored as the largest number, is a missing date.
     """
     stored = table.collect_schema()
     found = table.select(
@@ -330,11 +329,7 @@ def far_values(table: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
     )
     if isinstance(found, pl.LazyFrame):
         found = found.collect(engine="streaming")
-    return {
-        column.name: str(np.datetime64(column[0], getattr(stored[column.name], "time_unit", "D")))
-        for column in found.get_columns()
-        if column[0] is not None
-    }
+    return [column.name for column in found.get_columns() if column[0]]
 
 
 def _far_column(column: pl.Series) -> pl.Series:
@@ -342,23 +337,16 @@ def _far_column(column: pl.Series) -> pl.Series:
     if isinstance(column.dtype, pl.Duration):
         per_second = _PER_DAY[column.dtype.time_unit] / 86_400
         return column.to_physical().cast(pl.Float64) / per_second
-    number = pl.first().to_physical().cast(pl.Int64)
-    known = column.to_frame().select(pl.when(~_infinite(number, column.dtype)).then(pl.first()))
-    return pl.Series(column.name, _written(known.to_series().to_numpy()))
+    return pl.Series(column.name, _written(column.to_numpy()))
 
 
 @lru_cache(4096)
 def _far(place: int, dtype: pl.DataType) -> pl.Expr:
-    """Return the first value, as it is stored, that is lost when a column is read."""
+    """Tell whether a value is lost when a column is read."""
     number, read = pl.nth(place).to_physical().cast(pl.Int64), _cast(place, dtype)
     assert read is not None
-    return number.filter(~_infinite(number, dtype) & read.is_null()).first()
-
-
-def _infinite(number: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Tell what stands for infinity among the numbers that dates are stored as."""
     largest = 2 ** (31 if dtype == pl.Date else 63) - 1
-    return ~number.is_between(1 - largest, largest - 1)
+    return (number.is_between(1 - largest, largest - 1) & read.is_null()).any()
 
 
 #: Types of which the values decide what stands for them.

@@ -54,13 +54,6 @@ def _holds(table: pl.DataFrame, population: Population) -> pl.Series:
     if isinstance(population, IsMissing):
         return column.is_null()
     column, other = _alike(column, population.value)
-    if isinstance(other, str) and text_forms(column.to_frame())[column.name].far:
-        raise InputError(
-            "{} asks for dates, but in column '{}' {}",
-            option("where"),
-            shortened(column.name),
-            typed_texts(column).doubt,
-        )
     if isinstance(other, str) and population.operator not in ("=", "!="):
         raise InputError(
             "{} asks whether '{}' {} '{}'; texts have no order here, list them with 'in'",
@@ -91,17 +84,18 @@ def _column(table: pl.DataFrame, name: str) -> pl.Series:
 
 def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
     """Return column and value in types that can be compared."""
-    if column.dtype == pl.String and not isinstance(value, str):
-        typed = typed_texts(column)
-        if typed.doubt:
+    if column.dtype == pl.String:
+        form = text_forms(column.to_frame())[column.name]
+        typed = form.typed(column)
+        if typed.doubt and (form.far or not isinstance(value, str)):
             raise InputError(
-                "{} compares '{}' with {}, but {}",
+                "{} compares column '{}' with {}, but {}",
                 option("where"),
                 shortened(column.name),
                 value,
                 typed.doubt,
             )
-        column = typed.values
+        column = column if isinstance(value, str) else typed.values
     dtype = column.dtype
     read: Any = value
     if isinstance(value, str):

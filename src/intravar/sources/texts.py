@@ -160,7 +160,8 @@ class Form:
             whole, part = text.replace(",", "").replace(".", ""), text.replace(",", ".")
             return f"'{text}' may be {whole} or {part}; write {whole} or {part}0"
         if self.far:
-            return outside(str(column.filter(column.str.contains(_FAR)).sort().first()))
+            text = str(column.filter(column.str.contains(_FAR)).sort().first())
+            return f"'{text}' lies outside of the years 1 to 9999; correct it or empty the cell"
         text = str(column.drop_nulls().sort().first() or "")
         if self.two_centuries:
             return f"'{text}' may be of either century; write years in full"
@@ -169,11 +170,6 @@ class Form:
             f"'{text}' may be {first.day} {first:%B} or {second:%B} {second.day}; write dates as "
             "2020-12-31"
         )
-
-
-def outside(day: str) -> str:
-    """Say that the calendar has no such date."""
-    return f"'{day}' lies outside of the years 1 to 9999; correct it or empty the cell"
 
 
 #: How the columns of texts of a table are written.
