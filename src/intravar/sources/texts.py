@@ -385,7 +385,7 @@ def odd_dates(texts: pl.Series) -> pl.Series | None:
 
     Examples
     --------
-    >>> odd_dates(pl.Series(["2020-01-31", "2020-02-31", "2020-03-31"])).to_list()
+    >>> odd_dates(pl.Series(["2020-01-31", "31.01.2020", "2020-03-31"])).to_list()
     [False, True, False]
     """
     if not texts.drop_nulls().head(_FIRST).str.contains(r"^[0-9]{1,4}[-/.][0-9]").any():
