@@ -35,6 +35,8 @@ def checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:
     raw = np.asarray(decision)
     if raw.ndim != 1:
         raise InputError(f"column '{DECISION}' has {raw.ndim} dimensions; give one value a row")
+    if raw.dtype.kind in "mM":  # dates and durations
+        raise InputError(f"column '{DECISION}' is {raw.dtype}; it takes 0 and 1 only")
     values = pl.Series(raw.tolist() if raw.dtype == object else raw, strict=False)
     missing = values.is_nan() if values.dtype.is_float() else values.is_null()
     missing = missing.fill_null(True)
@@ -95,6 +97,8 @@ def _plain(physician: Sequence[Any] | npt.NDArray[Any]) -> list[Any] | npt.NDArr
     array = np.asarray(physician)
     if array.ndim != 1:
         raise InputError(f"column '{PHYSICIAN}' has {array.ndim} dimensions; give one value a row")
+    if array.dtype.kind in "mM":  # polars has not all of their units
+        return [None if name == "NaT" else name for name in array.astype(str).tolist()]
     if array.dtype != object:
         return array
     values = [None if value is None or value != value else value for value in array.tolist()]
@@ -290,6 +294,8 @@ def _column(name: str, values: pl.Series | npt.NDArray[Any], keep_missing: bool)
             raise InputError(f"column '{name}' is {values.dtype}, not a number; encode or drop it")
         numbers = values.cast(pl.Float64).to_numpy()
     else:
+        if values.dtype.kind in "mM":
+            raise InputError(f"column '{name}' is {values.dtype}, not a number; encode or drop it")
         if np.iscomplexobj(values):
             raise InputError(f"column '{name}' has complex numbers; give real ones")
         try:

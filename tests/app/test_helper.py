@@ -34,6 +34,24 @@ def test_questions_behind_one_that_died_are_answered(tmp_path: Path) -> None:
         helper.close()
 
 
+def test_what_was_corrected_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "patients.csv"
+    asked = {"source": str(table), "reading": {}, "changed": 0.0}
+    helper = Helper(tmp_path / "log")
+    try:
+        table.write_text("doctor,doctor\nA,B\n")
+        for _ in range(2):  # a screen that waited asks once more
+            with pytest.raises(InputError, match="has two columns 'doctor'"):
+                helper.ask("look", **asked).result(60)
+            table.write_text("doctor,drug\nA,0\n")
+        monkeypatch.setattr("intravar.app.helper.ERRORS_KEPT", 0.0)
+        found = helper.ask("look", **asked).result(60)
+        assert found["rows"] == [["A", "0"]]
+        assert helper.ask("look", **asked).result(60) is found
+    finally:
+        helper.close()
+
+
 def test_questions_that_wait_end_with_the_helper(tmp_path: Path) -> None:
     helper = Helper(tmp_path / "log")
     helper.ask("ready").result(60)

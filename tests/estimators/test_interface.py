@@ -2,7 +2,7 @@
 
 import pickle
 import warnings
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,9 @@ from intravar.errors import InputError
 from intravar.estimators import DESCRIBED, METHODS, PAPER_METHODS, make_estimator, predictability
 from intravar.estimators.matching import MatchingEstimator
 from intravar.latent.rule_learners import SplineLogit
+from intravar.learning import mixed_model
+from intravar.measurement.measure import fit_method
+from intravar.observed import Observed
 
 # Settings under which the whole matrix of tests takes seconds; the logic is the same.
 QUICK = {
@@ -362,6 +365,29 @@ def test_strategies(cohort):
         for strategy in ("algorithm-1", "exact", "greedy")
     }
     assert fits["exact"].n_pairs_.sum() >= fits["algorithm-1"].n_pairs_.sum()
+
+
+@pytest.mark.parametrize("unit", ["datetime64[h]", "timedelta64[s]", "datetime64[ns]"])
+def test_dates_of_arrays(unit):
+    days, y = np.arange(4).astype(unit), [0, 1, 0, 1]
+    for X in (days[:, None], pd.DataFrame({"x0": days}) if "h" not in unit else days[:, None]):
+        with pytest.raises(InputError, match="column 'x0' is .*, not a number; encode or drop it"):
+            Observed.of(X, y, y)
+    with pytest.raises(InputError, match="column 'decision' is .* it takes 0 and 1 only"):
+        Observed.of([[1], [2], [3], [4]], days, y)
+    assert len(Observed.of([[1], [2], [3], [4]], y, days).physicians) == 4
+    with pytest.raises(InputError, match="column 'physician' is missing in row 0"):
+        Observed.of([[1], [2]], [0, 1], np.array(["NaT", 1], unit))
+
+
+def test_a_glmm_that_did_not_converge_warns(cohort, monkeypatch):
+    early = partial(mixed_model.fit_mixed_model, max_iterations=2)
+    monkeypatch.setattr(mixed_model, "fit_mixed_model", early)
+    with pytest.warns(UserWarning, match="GLMM: the fit did not converge"):
+        model = intravar.estimators.GLMM().fit(*cohort.observed())
+    assert not model.details()["converged"]
+    _, said = fit_method("glmm", Observed.of(*cohort.observed()), seed=0)
+    assert any("did not converge" in each for each in said)
 
 
 def test_glmm_keeps_what_appendices_plot(cohort):

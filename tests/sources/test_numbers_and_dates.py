@@ -35,6 +35,8 @@ def read(*values: str | None) -> list[Any]:
         (["1'234.5"], [1234.5]),
         (["5.4%", "6 %"], [5.4, 6.0]),
         (["5,4%"], [5.4]),
+        (["$1,234.50", "$ 3"], [1234.5, 3.0]),
+        (["1 234,50 €", "0,5€"], [1234.5, 0.5]),
         (["+5", "-3"], [5, -3]),
         (["1e3", ".5", "5."], [1000.0, 0.5, 5.0]),
         (["007", "8"], [7, 8]),
@@ -50,7 +52,19 @@ def test_numbers(texts: list[str], numbers: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    "texts", [["5%", "5"], ["1,2,3"], ["12,34.5"], ["1,234 "], ["٥"], ["0x10"], ["1_000"], ["-"]]
+    "texts",
+    [
+        ["5%", "5"],
+        ["5 €", "5 $"],
+        ["$5", "5"],
+        ["1,2,3"],
+        ["12,34.5"],
+        ["1,234 "],
+        ["٥"],
+        ["0x10"],
+        ["1_000"],
+        ["-"],
+    ],
 )
 def test_what_is_no_number_stays_text(texts: list[str]) -> None:
     assert read(*texts) == texts
@@ -101,6 +115,19 @@ def test_what_may_be_two_things_is_asked_about(texts: list[str], words: str) -> 
         understand(pl.Series("x", texts))
     assert words in str(met.value)
     assert met.value.on_command_line.endswith("or drop the column with --exclude x")
+
+
+@pytest.mark.parametrize(
+    ("odd", "others"),
+    [("2020-02-31", "2020-03-{}"), ("31.01.2020", "2020-03-{}"), ("unclear", "{}.03.2020")],
+)
+def test_an_odd_text_among_dates_is_named(odd: str, others: str) -> None:
+    texts = [others.format(10 + n) for n in range(20)]
+    texts[7] = odd
+    with pytest.raises(InputError, match=f"'seen' has '{odd}' in data row 8 where other rows have"):
+        understand(pl.Series("seen", texts))
+    numbers = pl.Series("number", [f"{n % 90 + 10}-{n % 70 + 20}-{n + 1000}" for n in range(50)])
+    assert understand(numbers).kind == "identifier"
 
 
 def test_other_columns_tell_what_a_column_means() -> None:

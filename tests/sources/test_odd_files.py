@@ -6,10 +6,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from intravar import InputError, check
 from intravar.sources import Source, read_source
 from intravar.sources.omop.tables import _typed
+from intravar.sources.plain import plain_column
 from postgres import server
 
 HEADER = "doctor,drug,age\n"
@@ -76,6 +78,28 @@ def test_columns_without_a_name(tmp_path: Path) -> None:
         "drug",
         "column 5",
     ]
+
+
+def test_a_title_above_the_header(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        page = book.add_worksheet("s")
+        page.merge_range(0, 0, 0, 2, "Export")
+        for row, line in enumerate((HEADER + ROWS).split(), start=1):
+            page.write_row(row, 0, line.split(","))
+    (tmp_path / "t.csv").write_text("Export,,\n" + HEADER + ROWS)
+    for name in ("t.xlsx", "t.csv"):
+        with pytest.raises(InputError, match="has Export, column 2, column 3; is there a title"):
+            check(tmp_path / name, **COLUMNS)
+    with pytest.raises(InputError, match=r"in line 2 where .* or delete what stands above the"):
+        read(tmp_path, "Export\n" + HEADER + ROWS)
+
+
+def test_names_in_braces_are_no_json(tmp_path: Path) -> None:
+    assert read(tmp_path, "{doctor},drug\n1,1\n").table.columns == ["{doctor}", "drug"]
+    for text in ('{"a": 1}', "{\n}", "[{}]"):
+        with pytest.raises(InputError, match="is JSON, not a table"):
+            read(tmp_path, text)
 
 
 def test_lines_that_end_early_are_said(tmp_path: Path) -> None:
@@ -345,8 +369,46 @@ def test_far_dates_are_refused(
     tmp_path: Path, write: Any, sample: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("intravar.request.LEAST_SAMPLE", 20)
-    with pytest.raises(InputError, match=r"'seen' has 299844-02-22.*years 1 to 9999; correct it"):
-        check(write(tmp_path), sample=sample, **COLUMNS)
+    source = write(tmp_path)
+    with pytest.raises(InputError, match=r"'seen' '299844-02-22.*years 1 to 9999; correct it"):
+        check(source, sample=sample, **COLUMNS)
+    for unused in ({"exclude": ["seen"]}, {"covariates": ["age"]}, {"after": ["seen"]}):
+        assert check(source, sample=sample, **COLUMNS, **unused).prepared.n_rows == 60
+
+
+@pytest.mark.parametrize("sample", [1000, 20])
+@pytest.mark.parametrize("day", ["0000-01-01", "0000-00-00", "12345-01-01", "-0044-03-15"])
+def test_far_dates_in_texts_are_refused(
+    tmp_path: Path, day: str, sample: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("intravar.request.LEAST_SAMPLE", 20)
+    lines = [f"{line},2020-01-{n % 28 + 1:02}" for n, line in enumerate(ROWS.split())]
+    lines[7] = lines[7].replace("2020-01-08", day)
+    file = tmp_path / "t.csv"
+    file.write_text("\n".join(["doctor,drug,age,seen", *lines]))
+    with pytest.raises(InputError, match=f"column 'seen' .*'{day}'") as met:
+        check(file, sample=sample, **COLUMNS)
+    assert met.value.on_command_line.endswith("--exclude seen")
+    assert check(file, sample=sample, exclude=["seen"], **COLUMNS).prepared.n_rows == 60
+    for asked in ({"date": "seen"}, {"where": "seen > '2020-01-05'"}):
+        with pytest.raises(InputError, match=f"column 'seen' .*'{day}' lies outside of the years"):
+            check(file, sample=sample, **COLUMNS, **asked)
+
+
+def test_far_dates_beyond_the_sample_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("intravar.request.LEAST_SAMPLE", 20)
+    doctors = pl.concat(
+        [far_table()[n > 0 :].with_columns(age=pl.col("age") + n) for n in range(9)]
+    )
+    with pytest.raises(InputError, match="'seen' '299844-02-22.*years 1 to 9999; correct it"):
+        check(doctors, sample=20, **COLUMNS)
+    assert check(doctors, sample=20, exclude=["seen"], **COLUMNS).beyond is not None
+
+
+def test_names_with_many_digits_are_no_dates() -> None:
+    names = [f"{10_000 + n % 4}-01-02" for n in range(60)]
+    table = pl.read_csv((HEADER + ROWS).encode()).with_columns(pl.Series("site", names))
+    assert set(check(table, **COLUMNS).prepared.covariates) == {"age", "site"}
 
 
 def test_far_dates_of_postgresql(url: str) -> None:
@@ -355,7 +417,7 @@ def test_far_dates_of_postgresql(url: str) -> None:
         FROM generate_series(0, 59) AS g(n)"""
     for kind in ("date", "timestamp", "timestamptz"):
         for far in ("99844-02-22", "0044-03-15 BC"):
-            with pytest.raises(InputError, match=f"column 'seen' has {far[:10]}.*; correct it"):
+            with pytest.raises(InputError, match=f"column 'seen' '{far[:10]}.*; correct it"):
                 check(url, query=query.format(far, kind), **COLUMNS)
         seen = read_source(url, query=query.format("-infinity", kind)).table["seen"]
         assert seen.null_count() == 1
@@ -383,11 +445,59 @@ def test_far_dates_of_the_command_line(tmp_path: Path) -> None:
         text=True,
     )
     assert ended.returncode == 2
-    assert "'seen' has 299844-02-22" in " ".join(ended.stderr.split())
+    assert "'seen' '299844-02-22" in " ".join(ended.stderr.split())
 
 
 def test_far_dates_of_omop() -> None:
     dates = pl.Series("visit_start_date", [FAR, 2**63 - 1, 0]).cast(pl.Datetime("ms"))
-    with pytest.raises(InputError, match="'visit_start_date' has 299844-02-22"):
+    with pytest.raises(InputError, match="'visit_start_date' of table .* has '299844-02-22"):
         _typed(dates, "visit_occurrence")
     assert _typed(dates[1:], "visit_occurrence").to_list() == [None, date(1970, 1, 1)]
+    with pytest.raises(InputError, match="has '0000-01-01' in data row 1, which is not a date"):
+        _typed(pl.Series("visit_start_date", ["0000-01-01"]), "visit_occurrence")
+
+
+# --- dates of NumPy and of time zones ---
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "D", "h", "m", "s", "ms", "us", "ns"])
+def test_dates_of_arrays_in_any_unit(unit: str) -> None:
+    days = np.array(["2020-01-01", "NaT", "2021-01-01"], f"datetime64[{unit}]")
+    stays = np.array([1, 2, "NaT"], "timedelta64[D]")
+    if unit not in ("Y", "M"):
+        stays = stays.astype(f"timedelta64[{unit}]")
+    for seen, stay in ((days, stays), (list(days), list(stays))):
+        table = read_source({"seen": seen, "stay": stay}).table
+        assert table["seen"].to_list() == [date(2020, 1, 1), None, date(2021, 1, 1)]
+        assert table["stay"].to_list() == [timedelta(days=1), timedelta(days=2), None]
+
+
+def test_seconds_that_do_not_fit() -> None:
+    pd = pytest.importorskip("pandas")
+    seconds = np.array([2**62 + 5, *range(59)])
+    table = pl.read_csv((HEADER + ROWS).encode()).to_dict()
+    seen, stay = seconds.view("datetime64[s]"), seconds.view("timedelta64[s]")
+    zoned = pd.Series(seen).dt.tz_localize("UTC").dt.tz_convert("Europe/Berlin")
+    arrays = {name: each.to_numpy() for name, each in table.items()}
+    for column in (seen, list(seen), pd.Series(seen), zoned):
+        frame = arrays | {"seen": column}
+        with pytest.raises(InputError, match="'seen' '146138514283-06-19T07:45:09' lies outside"):
+            check(pd.DataFrame(frame) if isinstance(column, pd.Series) else frame, **COLUMNS)
+    assert read_source(arrays | {"stay": stay}).table["stay"].max() == 2**62
+    long = pl.Series("stay", [FAR, None, 1000]).cast(pl.Duration("ms"))
+    assert plain_column(long, keep=False).to_list() == [FAR // 1000, None, 1]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Kiritimati", "America/New_York"])
+@pytest.mark.parametrize("day", ["0001-01-01T00:00:00", "9999-12-31T23:59:59"])
+def test_the_ends_of_the_calendar_in_any_zone(zone: str, day: str) -> None:
+    moments = pl.Series("seen", [day]).str.to_datetime(time_unit="us", time_zone="UTC")
+    seen = plain_column(moments.dt.convert_time_zone(zone), keep=False).cast(pl.Datetime("us"))
+    assert abs(seen[0] - datetime.fromisoformat(day)) < timedelta(days=1)
+
+
+def test_the_ends_of_nanoseconds_in_any_zone() -> None:
+    ends = pl.Series("seen", [2**63 - 2, 2 - 2**63]).cast(pl.Datetime("ns", "UTC"))
+    for zone in ("Europe/Berlin", "America/New_York"):
+        seen = plain_column(ends.dt.convert_time_zone(zone), keep=False)
+        assert [each.year for each in seen] == [2262, 1677]

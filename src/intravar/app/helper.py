@@ -7,10 +7,12 @@ new process.
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import OrderedDict
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -23,6 +25,8 @@ from intravar.sources.defects import defect_lines
 
 #: Answers that are kept, so that a screen that is shown again need not ask again.
 MOST_KEPT = 200
+#: Seconds for which an error is kept: a screen that waited for it asks for it once more.
+ERRORS_KEPT = 5.0
 DIED = (
     "the process that reads tables has ended, most likely because there was not enough memory; "
     "close other programs or choose a smaller table, then try again (its log is {log})"
@@ -39,6 +43,8 @@ class Helper:
     def __init__(self, log: Path) -> None:
         self._log = log
         self._kept: OrderedDict[str, Future[Any]] = OrderedDict()
+        #: When questions were answered with an error: what was wrong may be corrected since.
+        self._failed: dict[str, float] = {}
         #: Hands questions to the process; the others wait for this one thread.
         self._line = ThreadPoolExecutor(1)
         self._process: BaseProcess | None = None
@@ -47,11 +53,14 @@ class Helper:
     def ask(self, task: str, /, *, again: bool = False, **given: Any) -> Future[Any]:
         """Return what will hold the answer; the same question is asked once, unless `again`.
 
+        One that was answered with an error is asked again after some seconds.
         The task is a function of :mod:`intravar.app.tasks`, its arguments are fit for JSON.
         """
         key = json.dumps([task, given], sort_keys=True, default=str)
         answer = self._kept.pop(key, None)
-        if again or answer is None:
+        outdated = time.monotonic() - self._failed.get(key, math.inf) > ERRORS_KEPT
+        if again or answer is None or outdated:
+            self._failed.pop(key, None)
             answer = self._line.submit(self._answered, key, task, given)
         self._kept[key] = answer  # the newest comes last
         while len(self._kept) > MOST_KEPT:
@@ -78,6 +87,7 @@ class Helper:
             self._kept.pop(key, None)
             raise InputError(DIED.format(log=self._log)) from None
         if isinstance(answer, Exception):
+            self._failed[key] = time.monotonic()
             raise answer
         return answer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +75,12 @@ class GLMM(Estimator):
             fixed_prior_sd=self.fixed_prior_sd,
             log_sd_prior_sd=self.log_sd_prior_sd,
         )
+        if not self.model_.optim_retvals.success:
+            warnings.warn(
+                f"{self.label}: the fit did not converge, so that its scores and their order may "
+                "be off; leave out covariates that hardly vary or nearly decide by themselves",
+                stacklevel=4,
+            )
         fixed, own = self.model_.fe_mean, self.model_.vc_mean
         self.fixed_effects_ = dict(zip(("intercept", *observed.names), fixed.tolist(), strict=True))
         self.random_effects_, self.random_effects_sd_ = own, self.model_.vc_sd

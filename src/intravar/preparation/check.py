@@ -38,7 +38,7 @@ from intravar.preparation.sample import (
 )
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources import Source, read_source
-from intravar.sources.plain import forms_of_large, plain_table
+from intravar.sources.plain import far_columns, forms_of_large, plain_table
 from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
 from intravar.sources.texts import Forms, among
 from intravar.text import clean_name
@@ -349,7 +349,7 @@ def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> 
     recipe, dropped = found.prepared.recipe, found.prepared.dropped
     assert recipe is not None
     known = census.known(counts)
-    _refuse_odd_texts(known, recipe, large.forms)
+    _refuse_odd_values(known, recipe, large.forms)
     # Copies are counted in all rows, others are as many as in the sample.
     of_all = {why: round(n * n_rows / table.height) for why, n in dropped.items()}
     if recipe.copies is not None and n_rows > table.height:
@@ -403,10 +403,12 @@ def _notes_on_sample(beyond: Beyond, prepared: Prepared, request: Request) -> li
     return notes
 
 
-def _refuse_odd_texts(rows: pl.LazyFrame, recipe: Recipe, forms: Forms) -> None:
-    """Refuse a text among numbers, or dates, that only rows beyond the sample hold."""
+def _refuse_odd_values(rows: pl.LazyFrame, recipe: Recipe, forms: Forms) -> None:
+    """Refuse a text among numbers, or an odd date, that only rows beyond the sample hold."""
+    odd = {name for name, form in forms.items() if form.kind == "words" or form.far}
+    odd |= set(far_columns(rows.select(name for name, kind in recipe.kinds if kind == "date")))
     for name, kind in recipe.kinds:
-        if kind != "category" and name in forms and forms[name].kind == "words":
+        if kind != "category" and name in odd:
             column = rows.select(ROW, name).collect(engine="streaming").sort(ROW)
             with counted_among(column[ROW].to_numpy().astype(np.int64)):
                 understand_as(column[name], kind)

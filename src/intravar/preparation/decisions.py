@@ -42,8 +42,6 @@ def physician_names(column: pl.Series) -> tuple[pl.Series, str]:
     names = as_names(column)
     if column.dtype.is_integer():
         return column, ""
-    if column.dtype.is_float() and not names.str.contains(".", literal=True).any():
-        return names.cast(pl.Int64), ""
     return names, _said(names.drop_nulls().unique())
 
 

@@ -12,7 +12,7 @@ from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, RowError, option, told
 from intravar.preparation.roles import FEW_ROWS, identifier
 from intravar.sources.plain import as_names, plain_column
-from intravar.sources.texts import typed_texts
+from intravar.sources.texts import MOSTLY, odd_dates, typed_texts
 from intravar.text import shortened, without_missing
 
 #: Numbers that are written where a value is not known.
@@ -47,8 +47,6 @@ def about_codes(numbers: pl.Series) -> str:
 
 Kind = Literal["number", "yes/no", "date", "category", "identifier", "constant", "empty", "other"]
 
-#: A text column with this share of numbers is a number column with text in it.
-MOSTLY_NUMBERS = 0.9
 #: A column with more different texts than this share of its rows names rows, not categories.
 MOSTLY_DISTINCT = 0.5
 #: More numbers than this beside a few texts are measurements, not codes of a category.
@@ -107,12 +105,7 @@ def understand(
     if column.dtype == pl.String and not categorical:
         typed = typed_texts(column)
         if typed.doubt:
-            raise InputError(
-                "in column '{}' {}, or drop the column with {}",
-                name,
-                typed.doubt,
-                option("exclude", name),
-            )
+            raise doubtful(name, typed.doubt)
         column, present = typed.values, typed.values.drop_nulls()
     if present.n_unique() == 1:
         return Column(name, "constant", column, "the same value in every row")
@@ -126,6 +119,12 @@ def understand(
     if column.dtype.is_numeric():
         note = about_codes(numbers)
     return Column(name, kind, numbers, note)
+
+
+def doubtful(name: str, doubt: str) -> InputError:
+    """Word the error for a column of which nobody knows what it means."""
+    exclude = option("exclude", name)
+    return InputError("in column '{}' {}, or drop the column with {}", name, doubt, exclude)
 
 
 def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -> Column:
@@ -146,7 +145,10 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
         named = _names(column) if categorical else column.cast(pl.String)
         return Column(column.name, kind, named)
     if column.dtype == pl.String and column.null_count() < len(column):
-        column = typed_texts(column).values
+        typed = typed_texts(column)
+        if typed.doubt:
+            raise doubtful(column.name, typed.doubt)
+        column = typed.values
     if column.null_count() == len(column):
         return Column(column.name, kind, column.cast(pl.Float64, strict=False))
     if _may_be(column.dtype, kind):
@@ -197,8 +199,10 @@ def _kind_of(column: pl.Series, present: pl.Series, chosen: bool, part: float) -
         numbers = column.cast(pl.Float64, strict=False).fill_nan(None)
         share = len(numbers.drop_nulls()) / len(present)
         measured = numbers.n_unique() > CODE_LIKE
-        if share >= MOSTLY_NUMBERS or (measured and share >= 0.5):
+        if share >= MOSTLY or (measured and share >= 0.5):
             raise _unlike_others(column, numbers.is_null() & column.is_not_null(), "numbers")
+        if (odd := odd_dates(column)) is not None:
+            raise _unlike_others(column, odd, "dates in one form")
     why = "" if chosen else identifier(column, present, part)
     if why:
         return "identifier", why

@@ -14,6 +14,7 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
 from intravar.observed import Observed
+from intravar.sources.texts import typed_texts
 from intravar.text import clean_texts, shortened
 
 #: More strata than these nobody compares.
@@ -234,6 +235,8 @@ def _days(column: pl.Series, period: str) -> pl.Series:
                 option("period", "year"),
             )
         return pl.select(pl.date(pl.lit(column), 1, 1)).to_series()
+    if doubt := typed_texts(column).doubt if column.dtype == pl.String else "":
+        raise InputError(f"in column '{column.name}' (the date) {doubt}")
     example = f", '{shortened(str(present[0]), 30)}' for instance" if len(present) else ""
     raise InputError(
         f"column '{column.name}' (the date) does not hold dates{example}; write them as 2024-12-31"

@@ -173,4 +173,5 @@ def missing_column(name: str, columns: Sequence[str]) -> InputError:
     guess = did_you_mean(name, columns) or "."
     first = ", ".join(shortened(column, 30) for column in columns[:NAMED_COLUMNS])
     more = f" and {len(columns) - NAMED_COLUMNS} more" if len(columns) > NAMED_COLUMNS else ""
-    return InputError(f"there is no column '{name}'{guess} The table has {first}{more}")
+    above = "; is there a title above the header? Delete it" if "column 2" in columns else ""
+    return InputError(f"there is no column '{name}'{guess} The table has {first}{more}{above}")

@@ -9,7 +9,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -59,15 +59,7 @@ def read_text(
             new_columns=header,
             truncate_ragged_lines=False,
         )
-    except UnicodeEncodeError as error:
-        raise InputError(
-            "'{}' is not {}: it has characters that are none; name another encoding, for "
-            "instance {}",
-            path,
-            used_encoding.upper(),
-            option("encoding", "cp1252"),
-        ) from error
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError) as error:
         raise _unreadable(path, text, used, len(header), error) from error
     if used_encoding not in ("utf-8", "utf-8-sig"):
         notes.append(f"encoding {used_encoding}")
@@ -168,7 +160,8 @@ def _layout(text: str, path: Path, given: str | None) -> tuple[str, list[str], l
         separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
     named = "tab" if separator == "\t" else repr(separator)
     notes = [] if separator == "," else [f"separator {named}"]
-    return separator, _header(first, separator, path), notes
+    _, record = next(_numbered(first, separator), (1, []))
+    return separator, named_columns(record, path), notes
 
 
 def _first_record(text: str) -> str:
@@ -180,10 +173,9 @@ def _first_record(text: str) -> str:
     return text
 
 
-def _header(first: str, separator: str, path: Path) -> list[str]:
+def named_columns(header: Sequence[str], path: Path) -> list[str]:
     """Return the names of the columns; those without one are called by their place."""
-    _, record = next(_numbered(first, separator), (1, []))
-    names = [clean_name(name) for name in record]
+    names = [clean_name(name) for name in header]
     checked_names([name for name in names if name], f"'{path}'")
     known = set(names)
     for place, name in enumerate(names):
@@ -224,9 +216,10 @@ def _unreadable(
     """Say which line does not fit: the library tells only that one does not."""
     for line, row in _numbered(text, separator):
         if len(row) > width:
+            above = ", or delete what stands above the header" if line == 2 else ""
             return InputError(
                 f"'{path}' has {len(row)} fields in line {line} where the header has {width}; "
-                "quote the cell that contains the separator, or name another one"
+                f"quote the cell that contains the separator, or name another one{above}"
             )
     for number, content in enumerate(text.split("\n"), start=1):
         if content.count('"') % 2:

@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.sources.delimited import read_text
+from intravar.sources.delimited import named_columns, read_text
 from intravar.sources.paths import existing, unreadable
-from intravar.text import checked_names, clean_name, first_line
+from intravar.text import first_line
 
 PARQUET_MAGIC = b"PAR1"
 EXCEL_SUFFIXES = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
@@ -28,7 +28,7 @@ NOT_TABLES = {
     b"<html": "a web page",
     b"<table": "a web page",
     b"<?xml": "XML",
-    b"{": "JSON",
+    **dict.fromkeys((b'{"', b"{ ", b"{\n", b"{\r"), "JSON"),
     b"[{": "JSON",
     b"$FL2": "an SPSS file",
     b"<stata_dta": "a Stata file",
@@ -176,9 +176,10 @@ def _read_excel(path: Path, sheet: str | None) -> tuple[pl.DataFrame, list[str]]
             raise InputError(f"'{path}' has no sheet '{sheet}'; it has {listed}")
         # All rows tell the kind of a column: guessed from the first, it makes others missing.
         header = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
-        names = [clean_name(str(value or "")) for value in header.row(0)] if header.height else []
-        checked_names([name for name in names if name], f"'{path}'")
+        names = [str(value or "") for value in header.row(0)] if header.height else []
         table = book.load_sheet(sheet, schema_sample_rows=None).to_polars()
+        if table.width == len(names):
+            table.columns = named_columns(names, path)
     except InputError:
         raise
     except Exception as error:  # the library raises classes of its own for every defect of a file

@@ -101,7 +101,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror or error}") from error
+        raise unreadable(path, error) from error
     if not data.startswith(GZIP_MAGIC):
         return data
     largest = max(HARMLESS, LARGEST_RATIO * len(data))

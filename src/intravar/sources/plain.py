@@ -12,12 +12,12 @@ from collections.abc import Collection, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from intravar.errors import InputError
 from intravar.sources.texts import (
     EXACT,
     PLAIN,
@@ -31,6 +31,7 @@ from intravar.sources.texts import (
 )
 from intravar.text import MISSING, checked_names, clean_name, meant, shortened
 
+Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 _NESTED = (list, tuple, dict, set, frozenset)
 #: Kinds that polars keeps as they are, if a column holds one of them alone.
 _KEPT: dict[type, pl.DataType] = {
@@ -41,10 +42,6 @@ _KEPT: dict[type, pl.DataType] = {
     time: pl.Time(),
     timedelta: pl.Duration("us"),
 }
-
-
-class FarDate(str):
-    """A date of a database that Python has not, as it is written there."""
 
 
 def from_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
@@ -73,11 +70,9 @@ def series_of(name: str, values: Sequence[Any]) -> pl.Series:
     >>> series_of("x", [1, 2.5, float("nan")]).to_list()
     [1.0, 2.5, None]
     """
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    plain = [_python(value) if isinstance(value, np.generic) else value for value in values]
     known = [None if _is_missing(value) else value for value in plain]
     kinds = {type(value) for value in known if value is not None}
-    if FarDate in kinds:
-        raise far_date(name, next(value for value in known if type(value) is FarDate))
     if any(issubclass(kind, _NESTED) for kind in kinds):
         nested = [None if value is None else [str(value)] for value in known]
         return pl.Series(name, nested, dtype=pl.List(pl.String))
@@ -96,6 +91,38 @@ def series_of(name: str, values: Sequence[Any]) -> pl.Series:
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         pass  # times of several zones, say: they are read as text then
     return pl.Series(name, [_text(value) for value in known], dtype=pl.String)
+
+
+def from_array(name: str, values: npt.NDArray[Any]) -> pl.Series:
+    """Make a column of an array, whatever unit its dates have.
+
+    Examples
+    --------
+    >>> from_array("seen", np.array(["2020-01-31T10"], "datetime64[h]")).dtype
+    Datetime(time_unit='ms', time_zone=None)
+    """
+    if values.dtype.kind not in "mM" or np.datetime_data(values.dtype)[0] not in _COARSE:
+        return pl.Series(name, values)
+    moments = values.astype("datetime64[ms]" if values.dtype.kind == "M" else "timedelta64[ms]")
+    if ((moments.astype(values.dtype) == values) | np.isnat(values)).all():
+        return pl.Series(name, moments)
+    if values.dtype.kind == "M":
+        return pl.Series(name, _written(values))
+    unit = values.dtype.type(1, np.datetime_data(values.dtype)) / np.timedelta64(1, "s")
+    seconds = np.where(np.isnat(values), np.nan, values.astype(np.float64) * unit)
+    return pl.Series(name, seconds, nan_to_null=True)
+
+
+def _written(dates: npt.NDArray[Any]) -> list[str | None]:
+    """Return dates as texts: some lie outside of the calendar."""
+    return [None if text == "NaT" else text for text in dates.astype(str).tolist()]
+
+
+def _python(value: np.generic) -> Any:
+    """Return a value of NumPy as Python has it; a date that Python lacks, as it is written."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return None if np.isnat(value) else from_array("", np.array([value])).item()
+    return value.item()
 
 
 def _is_missing(value: Any) -> bool:
@@ -129,6 +156,8 @@ def _text(value: Any) -> str | None:
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 #: How many of the units that dates are stored in make a day.
 _PER_DAY = {"D": 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+#: Units of NumPy that polars has not.
+_COARSE = ("Y", "M", "W", "D", "h", "m", "s")
 #: Rows of a large table that are looked at before all are.
 BEGINNING = 10_000
 
@@ -159,7 +188,8 @@ def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
             settles = (POINTS in known.proves) | ~cell.str.contains(".", literal=True).any()
             asked[name] = (fits | absent).all() & settles
         elif known.kind == "date" and known.pattern == YEAR_FIRST:
-            asked[name] = (cell.str.contains(YEAR_FIRST) | absent).all()
+            fits = cell.str.contains(YEAR_FIRST) & ~cell.str.starts_with("0000")
+            asked[name] = (fits | absent).all()
         elif known.kind != "words":
             again.append(name)  # no other row makes numbers of words
     if asked:
@@ -212,7 +242,8 @@ def plain_table(
 def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFrame:
     """Return columns in one of the few types that are understood; nested ones stay nested.
 
-    If the values of a column are names, which are kept, every digit counts.
+    If the values of a column are names, which are kept, every digit counts. Dates among which some
+    lie outside of the calendar become texts: whoever uses the column refuses it.
     """
     seldom = [
         _seldom(column, column.name in keep)
@@ -220,7 +251,8 @@ def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFra
         if column.dtype in _SELDOM
     ]
     table = table.with_columns(seldom) if seldom else table
-    refuse_far_dates(table)
+    far = [_far_column(table[name]) for name in far_columns(table)]
+    table = table.with_columns(far) if far else table
     casts = [
         cast
         for place, dtype in enumerate(table.dtypes)
@@ -248,11 +280,12 @@ def _meant(place: int) -> pl.Expr:
     return meant(pl.nth(place))
 
 
-def with_clean_names(table: pl.DataFrame, name: str = "the table") -> pl.DataFrame:
+def with_clean_names(table: Table, name: str) -> Table:
     """Return a table whose columns are called as they are meant; two of one name are refused."""
-    names = [clean_name(column) for column in table.columns]
+    stored = table.collect_schema().names()
+    names = [clean_name(column) for column in stored]
     checked_names(names, name)
-    return table.rename(dict(zip(table.columns, names, strict=True)))
+    return table.rename(dict(zip(stored, names, strict=True)))
 
 
 @lru_cache(4096)
@@ -268,9 +301,12 @@ def _cast(place: int, dtype: pl.DataType) -> pl.Expr | None:
         return cell.cast(pl.String).cast(pl.Float64)
     if isinstance(dtype, pl.Duration):
         return cell.cast(pl.Duration("us"), strict=False)
-    if isinstance(dtype, pl.Datetime):  # what a clock showed there: local dates are local dates
-        local = in_calendar(cell, dtype, 1).dt.replace_time_zone(None).cast(pl.Datetime("us"))
-        return in_calendar(local, pl.Datetime("us"))
+    if isinstance(dtype, pl.Datetime):
+        # What a clock showed there: local dates are local dates. The last hours of the calendar may
+        # lie beyond it there.
+        moment = in_calendar(cell, dtype, 1).cast(pl.Datetime("us", dtype.time_zone))
+        clocks = (moment.dt.replace_time_zone(None), moment.to_physical().cast(pl.Datetime("us")))
+        return pl.coalesce(in_calendar(clock, pl.Datetime("us")) for clock in clocks)
     return in_calendar(cell, dtype) if dtype == pl.Date else None
 
 
@@ -280,8 +316,8 @@ def in_calendar(cell: pl.Expr, dtype: pl.DataType, around: int = 0) -> pl.Expr:
     return pl.when(day.is_between(FIRST_DAY - around, LAST_DAY + around)).then(cell)
 
 
-def refuse_far_dates(table: pl.DataFrame | pl.LazyFrame) -> None:
-    """Refuse dates that lie outside of the years 1 to 9999, and durations as long as that.
+def far_columns(table: pl.DataFrame | pl.LazyFrame) -> list[str]:
+    """Return the columns with dates outside of the years 1 to 9999, or durations as long as that.
 
     The infinity of databases, which is stored as the largest number, is a missing date.
     """
@@ -293,29 +329,24 @@ def refuse_far_dates(table: pl.DataFrame | pl.LazyFrame) -> None:
     )
     if isinstance(found, pl.LazyFrame):
         found = found.collect(engine="streaming")
-    for column in found.get_columns():
-        if (value := column[0]) is not None:
-            dtype = stored[column.name]
-            kind = np.timedelta64 if isinstance(dtype, pl.Duration) else np.datetime64
-            raise far_date(column.name, str(kind(value, getattr(dtype, "time_unit", "D"))))
+    return [column.name for column in found.get_columns() if column[0]]
+
+
+def _far_column(column: pl.Series) -> pl.Series:
+    """Return dates as they are written, durations in seconds: some lie outside of the calendar."""
+    if isinstance(column.dtype, pl.Duration):
+        per_second = _PER_DAY[column.dtype.time_unit] / 86_400
+        return column.to_physical().cast(pl.Float64) / per_second
+    return pl.Series(column.name, _written(column.to_numpy()))
 
 
 @lru_cache(4096)
 def _far(place: int, dtype: pl.DataType) -> pl.Expr:
-    """Return the first value, as it is stored, that is lost when a column is read."""
+    """Tell whether a value is lost when a column is read."""
     number, read = pl.nth(place).to_physical().cast(pl.Int64), _cast(place, dtype)
     assert read is not None
     largest = 2 ** (31 if dtype == pl.Date else 63) - 1
-    lost = number.is_between(1 - largest, largest - 1) & read.is_null()
-    return number.filter(lost).first()
-
-
-def far_date(column: str, value: str) -> InputError:
-    """Word the error for a date that no calendar has."""
-    return InputError(
-        f"column '{clean_name(column)}' has {value}, which lies outside of the years 1 to 9999; "
-        "correct it, empty the cell or leave the column out of the table"
-    )
+    return (number.is_between(1 - largest, largest - 1) & read.is_null()).any()
 
 
 #: Types of which the values decide what stands for them.

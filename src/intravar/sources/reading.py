@@ -24,8 +24,8 @@ from intravar.sources.files import read_file, scan_parquet
 from intravar.sources.paths import database_kind, without_password
 from intravar.sources.plain import (
     forms_of,
+    from_array,
     plain_table,
-    refuse_far_dates,
     series_of,
     with_clean_names,
 )
@@ -97,12 +97,8 @@ def _large(
     n_rows = int(lazy.select(pl.len()).collect(engine="streaming").item())
     if n_rows <= least:
         return None
-    stored = lazy.collect_schema().names()
-    names = [clean_name(column) for column in stored]
-    checked_names(names, f"'{name}'")
-    refuse_own_names(names)
-    renamed = lazy.rename(dict(zip(stored, names, strict=True)))
-    refuse_far_dates(renamed)
+    renamed = with_clean_names(lazy, f"'{name}'")
+    refuse_own_names(renamed.collect_schema().names())
     return Scanned(renamed.with_row_index(ROW), n_rows, name, notes)
 
 
@@ -243,13 +239,13 @@ def nobody_inside(called: str) -> InputError:
 
 def _frame(source: Any) -> pl.DataFrame:
     """Return a table of Python values, or a frame of any library, as a polars table."""
-    if isinstance(source, dict):
-        lengths = {str(name): len(values) for name, values in source.items()}
-        if len(set(lengths.values())) > 1:
-            listed = ", ".join(f"'{name}' {length:,}" for name, length in list(lengths.items())[:5])
-            raise InputError(f"the columns of the frame differ in length: {listed}")
-        return pl.DataFrame([_series(str(name), values) for name, values in source.items()])
     try:
+        if isinstance(source, dict):
+            lengths = {str(name): len(values) for name, values in source.items()}
+            if len(set(lengths.values())) > 1:
+                each = [f"'{name}' {length:,}" for name, length in list(lengths.items())[:5]]
+                raise InputError(f"the columns of the frame differ in length: {', '.join(each)}")
+            return pl.DataFrame([_series(str(name), values) for name, values in source.items()])
         frame = nw.from_native(source)
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
@@ -270,12 +266,14 @@ def _series(name: str, values: Any) -> pl.Series:
     if isinstance(values, pl.Series):
         return values.alias(name)
     if isinstance(values, np.ndarray) and values.dtype != object:
-        if values.dtype == np.dtype("datetime64[s]"):
-            values = values.astype("datetime64[ms]")  # polars has no seconds
-        return pl.Series(name, values)
+        return from_array(name, values)
     if isinstance(values, nw.Series):
+        if getattr(values.dtype, "time_unit", "") == "s":  # polars has milliseconds, not all fit
+            column = from_array(name, values.to_numpy())
+            if getattr(values.dtype, "time_zone", None) is None or not column.dtype.is_temporal():
+                return column
         try:
-            column: pl.Series = values.to_polars().alias(name)
+            column = values.to_polars().alias(name)
         except Exception:  # a column of several kinds of objects, which pyarrow does not take
             return series_of(name, values.to_list())
         if "extension" not in str(column.dtype).lower():

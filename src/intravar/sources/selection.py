@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from intravar.errors import InputError, option, told, unknown_name
-from intravar.sources.texts import typed_texts
+from intravar.sources.texts import text_forms, typed_texts
 from intravar.text import clean_name, shortened, without_missing
 from intravar.where import Combined, IsMissing, Negated, Population, Value
 
@@ -84,17 +84,18 @@ def _column(table: pl.DataFrame, name: str) -> pl.Series:
 
 def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
     """Return column and value in types that can be compared."""
-    if column.dtype == pl.String and not isinstance(value, str):
-        typed = typed_texts(column)
-        if typed.doubt:
+    if column.dtype == pl.String:
+        form = text_forms(column.to_frame())[column.name]
+        typed = form.typed(column)
+        if typed.doubt and (form.far or not isinstance(value, str)):
             raise InputError(
-                "{} compares '{}' with {}, but {}",
+                "{} compares column '{}' with {}, but {}",
                 option("where"),
                 shortened(column.name),
                 value,
                 typed.doubt,
             )
-        column = typed.values
+        column = column if isinstance(value, str) else typed.values
     dtype = column.dtype
     read: Any = value
     if isinstance(value, str):

@@ -31,7 +31,7 @@ PLAIN = rf"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_END}"
 _INFINITE = r"^(?i:[+-]?inf(?:inity)?)$"
 _WITH_POINT = rf"^[+-]?(?:(?:[0-9]+|[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+)(?:\.[0-9]*)?|\.[0-9]+){_END}"
 _WITH_COMMA = rf"^[+-]?(?:[0-9]+|[1-9][0-9]{{0,2}}(?:\.[0-9]{{3}})+)(?:,[0-9]+)?{_END}"
-_GROUPED = r"^[+-]?[0-9]{1,3}(?:[ '’\u{00a0}\u{202f}][0-9]{3})+(?:[.,][0-9]+)?%?$"
+_GROUPED = r"^[+-]?[0-9]{1,3}(?:[ '’\u{00a0}\u{202f}][0-9]{3})+(?:[.,][0-9]+)?$"
 _GROUP = r"[ '’\u{00a0}\u{202f}]"
 #: Whole numbers beyond this are not told apart by a float.
 EXACT = 2**53
@@ -47,11 +47,15 @@ YEAR_FIRST = rf"^(?P<a>[0-9]{{4}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{1,2}
 _YEAR_LAST = (
     rf"^(?P<a>[0-9]{{1,2}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{4}}|[0-9]{{2}}){_TIME}"
 )
+#: Years that Python's calendar lacks: 0 and before, and those beyond 9999.
+_FAR = r"^(?:-[0-9]{4}|[+-]?[0-9]{5,}|0000)[-/.]|[-/. ]0000(?:[T ]|$)|BC$"
 _SHORT_YEAR = r"^[0-9]+[-/.][0-9]+[-/.][0-9]{2}(?:\D|$)"
 _CLOCK = r"^[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?$"
 _NAMED = ("%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%d. %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%y")
 #: Where year, month and day stand in a pattern.
 _PLACES: dict[Way, str] = {"year first": "abc", "day first": "cba", "month first": "cab"}
+#: A column of texts with this share of numbers, or of dates, is one of numbers or dates.
+MOSTLY = 0.9
 #: Two-digit years up to this one are of this century.
 LAST_OF_CENTURY = 40
 #: Two-digit years further apart than this may lie on either side of a century.
@@ -61,12 +65,14 @@ _TRUE_FALSE = "^(?:[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$"
 #: So many texts are looked at before all are.
 _FIRST = 20
 _TEXT = pl.col("text")
-_WITHOUT_PERCENT = _TEXT.str.replace(r"\s*%$", "")
-#: A text without its per cent sign and without spaces between thousands.
+_CURRENCIES = frozenset("€$£")
+_UNIT = "([%€$£])"
+_WITHOUT_UNIT = _TEXT.str.replace(r"^[€$£]\s*|\s*[%€$£]$", "")
+#: A text without its per cent or currency sign and without spaces between thousands.
 _BARE = (
-    pl.when(_TEXT.str.contains(_GROUPED))
-    .then(_WITHOUT_PERCENT.str.replace_all(_GROUP, ""))
-    .otherwise(_WITHOUT_PERCENT)
+    pl.when(_WITHOUT_UNIT.str.contains(_GROUPED))
+    .then(_WITHOUT_UNIT.str.replace_all(_GROUP, ""))
+    .otherwise(_WITHOUT_UNIT)
 )
 
 
@@ -108,8 +114,8 @@ class Form:
     their `marks` are points, commas, spaces and per cent signs. Dates match the pattern, which may
     be a format with names of months, or "" for a time of day. Beside decimal points numbers that
     all have a point are `fixed` decimals. With two-digit years that may lie on either side of a
-    century nothing is read. Where a column does not tell by itself it is read by `habits`, those of
-    its table.
+    century, or with a `far` one that the calendar lacks, nothing is read. Where a column does not
+    tell by itself it is read by `habits`, those of its table.
     """
 
     kind: Literal["words", "true or false", "number", "date"] = "words"
@@ -119,6 +125,7 @@ class Form:
     marks: frozenset[str] = NOTHING
     fixed: bool = False
     two_centuries: bool = False
+    far: bool = False
     habits: frozenset[str] = NOTHING
 
     def way(self, habits: frozenset[str]) -> Way | None:
@@ -141,7 +148,7 @@ class Form:
         if self.kind == "words":
             return Typed(column)
         way = self.way(self.habits)
-        if way is None or self.two_centuries:
+        if way is None or self.two_centuries or self.far:
             return Typed(column, doubt=self._doubt(column))
         return (_numbers if self.kind == "number" else _dates)(column, self, way)
 
@@ -152,6 +159,9 @@ class Form:
             text = str(marked[0]) if len(marked) else "1.234"
             whole, part = text.replace(",", "").replace(".", ""), text.replace(",", ".")
             return f"'{text}' may be {whole} or {part}; write {whole} or {part}0"
+        if self.far:
+            text = str(column.filter(column.str.contains(_FAR)).sort().first())
+            return f"'{text}' lies outside of the years 1 to 9999; correct it or empty the cell"
         text = str(column.drop_nulls().sort().first() or "")
         if self.two_centuries:
             return f"'{text}' may be of either century; write years in full"
@@ -237,9 +247,9 @@ def _number_form(texts: pl.Series) -> Form | None:
     told = _asked(texts.unique(), **_OF_NUMBERS)
     commas, points = told["commas"], told["points"]
     fits = {".": told["point" if commas else "finite"], ",": told["comma"]}
-    if not any(fits.values()) or (told["some"] and not told["percent"]):
+    if not any(fits.values()) or told["units"] > 1:
         return None  # 5 and 5 % in one column: nobody knows what the 5 is
-    found = {",": commas, ".": points, " ": told["spaced"], "%": told["percent"]}
+    found = {",": commas, ".": points, " ": told["spaced"], told["unit"]: told["unit"]}
     marks = frozenset(mark for mark, there in found.items() if there)
     pattern = PLAIN if simple["plain"] else ""
     if fits["."] and not commas and not points:
@@ -256,6 +266,10 @@ def _number_form(texts: pl.Series) -> Form | None:
 
 def _date_form(texts: pl.Series) -> Form | None:
     texts = texts.unique()
+    far = texts.str.contains(_FAR)
+    if far.any():  # where all are, they are no dates
+        form = None if far.all() else _date_form(texts.filter(~far))
+        return None if form is None else replace(form, far=True)
     told = _asked(texts, **_OF_DATES)
     if told["clock"]:
         known = _asked(texts, known=_clock(_TEXT).is_not_null().all())["known"]
@@ -285,9 +299,9 @@ _AT_FIRST = {
     "comma": _TEXT.head(_FIRST).str.contains(_WITH_COMMA).all(),
 }
 _OF_NUMBERS = {
-    "percent": _TEXT.str.ends_with("%").all(),
-    "spaced": _TEXT.str.contains(_GROUPED).any(),
-    "some": _TEXT.str.ends_with("%").any(),
+    "unit": _TEXT.str.extract(_UNIT).first(),
+    "units": _TEXT.str.extract(_UNIT).n_unique(),
+    "spaced": _WITHOUT_UNIT.str.contains(_GROUPED).any(),
     "finite": _BARE.str.contains(rf"{PLAIN}|{_INFINITE}").all(),
     "point": _BARE.str.contains(_WITH_POINT).all(),
     "comma": _BARE.str.contains(_WITH_COMMA).all(),
@@ -307,8 +321,8 @@ _OF_DATES = {
 _OF_NAMES = {form: _TEXT.str.to_date(form, strict=False).is_not_null().all() for form in _NAMED}
 #: What the first texts must look like for the others to be looked at, and what looks at them.
 _KINDS: tuple[tuple[str, Callable[[pl.Series], Form | None]], ...] = (
-    (r"^[+-]?(?:[0-9.,]|(?i:inf))", _number_form),
-    (r"^(?:[0-9]{1,4}[-/.: ]|[A-Za-z]{3,9}\.? [0-9])", _date_form),
+    (r"^(?:[+-]?(?:[0-9.,]|(?i:inf))|[€$£])", _number_form),
+    (r"^(?:-?[0-9]+[-/.: ]|[A-Za-z]{3,9}\.? [0-9])", _date_form),
     (_TRUE_FALSE, _true_false_form),
 )
 
@@ -323,6 +337,7 @@ def _numbers(column: pl.Series, form: Form, sign: Way) -> Typed:
         "decimal commas": sign == "," and "," in form.marks,
         "thousands separators": bool(form.marks & {other, " "}),
         "per cent signs": "%" in form.marks,
+        "currency signs": bool(form.marks & _CURRENCIES),
     }
     how = " and ".join(words for words, holds in said.items() if holds)
     texts = _frame(column).select(bare.str.strip_prefix("+").alias(column.name))
@@ -363,6 +378,25 @@ def _moments(texts: pl.Series, pattern: str, orders: tuple[Way, ...]) -> pl.Data
         moment = text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
         written[order] = moment
     return part.select(**written)
+
+
+def odd_dates(texts: pl.Series) -> pl.Series | None:
+    """Tell which texts are no dates in the form of most; None if they do not look like dates.
+
+    Examples
+    --------
+    >>> odd_dates(pl.Series(["2020-01-31", "31.01.2020", "2020-03-31"])).to_list()
+    [False, True, False]
+    """
+    if not texts.drop_nulls().head(_FIRST).str.contains(r"^[0-9]{1,4}[-/.][0-9]").any():
+        return None
+    last = _moments(texts, _YEAR_LAST, ("day first", "month first"))
+    read = last.with_columns(_moments(texts, YEAR_FIRST, ("year first",)).to_series())
+    known = read.select(pl.coalesce(pl.all())).to_series().count()
+    if known < MOSTLY * texts.count():
+        return None
+    most = max(read.get_columns(), key=pl.Series.count)
+    return most.is_null() & texts.is_not_null()
 
 
 def settled(table: pl.DataFrame) -> pl.DataFrame:

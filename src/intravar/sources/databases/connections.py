@@ -18,7 +18,7 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.sources.paths import check_server_url, scrubbed, without_password
-from intravar.sources.plain import FarDate, from_rows
+from intravar.sources.plain import from_rows
 from intravar.text import checked_names, first_line, shortened
 
 _REFUSED = "it may read this database and nothing else; give one SELECT"
@@ -291,7 +291,7 @@ def _far_as_text(loader: type[Any]) -> type[Any]:
             return loader.load(self, data)
         except psycopg.DataError:
             text = bytes(data).decode()
-            return None if "infinity" in text else FarDate(text)
+            return None if "infinity" in text else text
 
     return type(loader.__name__, (loader,), {"load": load})
 

@@ -198,6 +198,7 @@ def _typed(column: pl.Series, table: str) -> pl.Series:
         days = texts.str.extract("^([0-9]{4}-[0-9]{1,2}-[0-9]{1,2})")
         values = days.str.to_date("%Y-%m-%d", strict=False)
         values = values.fill_null(texts.str.to_date("%Y%m%d", strict=False))
+        values = values.set(values.dt.year() < 1, None)
     elif what == "a number" and column.dtype == pl.String:
         # Whole numbers that once were floats end in .0.
         values = column.str.replace(r"\.0+$", "").cast(dtype, strict=False)
