@@ -104,7 +104,7 @@ def test_in_python_arguments_have_their_own_names(here: Path) -> None:
     assert met.value.on_command_line.endswith("the decision with --decision-positive PTCA")
     with pytest.raises(InputError, match="^min_panel is 1; a pair takes two"):
         intravar.measure(columns, **names, min_panel=1)
-    with pytest.raises(InputError, match=r"correct it or drop the column with exclude=\['age'\]"):
+    with pytest.raises(InputError, match=r"correct it, .* or drop it with exclude=\['age'\]"):
         intravar.check(
             {
                 "physician": ["a"] * 20,
@@ -131,8 +131,8 @@ def test_text_in_a_number_column(run: Run, here: Path) -> None:
     lines = GOOD.splitlines()
     lines[17] = "1,0,sixty"
     assert refused_table(run, "\n".join(lines) + "\n") == (
-        "column 'age' has 'sixty' in data row 17 where other rows have numbers; correct it or drop "
-        "the column with --exclude age"
+        "column 'age' has 'sixty' in data row 17 where other rows have numbers; correct it, take "
+        "the column as a category with --categorical age, or drop it with --exclude age"
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
-from intravar.errors import InputError, RowError, option, told
+from intravar.errors import InputError, RowError, option
 from intravar.preparation.roles import FEW_ROWS, identifier
 from intravar.sources.plain import as_names, plain_column
 from intravar.sources.texts import MOSTLY, odd_dates, typed_texts
@@ -156,21 +156,20 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
     values = column.drop_nulls().unique(maintain_order=True)
     odd = next((value for value in values if not _is_of(value, kind)), values[0])
     held = {"number": "numbers", "date": "dates"}.get(kind, "yes or no")
-    more = told(", take it as a category with {}", option("categorical", column.name))
-    raise _unlike_others(column, column == odd, held, more)
+    raise _unlike_others(column, column == odd, held)
 
 
-def _unlike_others(column: pl.Series, odd: pl.Series, held: str, more: str = "") -> RowError:
+def _unlike_others(column: pl.Series, odd: pl.Series, held: str) -> RowError:
     """Word the error for the first value that is odd among what other rows have."""
     row = int(odd.arg_max() or 0)
     return RowError(
         row,
-        "column '{}' has '{}' {row} where other rows have {}; correct it{} or drop the column "
-        "with {}",
+        "column '{}' has '{}' {row} where other rows have {}; correct it, take the column as a "
+        "category with {}, or drop it with {}",
         column.name,
         shortened(str(column[row]), 40),
         held,
-        more,
+        option("categorical", column.name),
         option("exclude", column.name),
     )
 
