@@ -150,6 +150,8 @@ def judge(grounds: Grounds) -> Verdict:
         *_without_differences(grounds, grounds.group),
         *_with_other_meanings(grounds),
     ]
+    if not against_ranks and grounds.n_ranked is not None and grounds.n_ranked < 2:
+        against_ranks = [Sentence("too little is known of each {decider} to rank them")]
     if against_ranks:
         return Verdict("group only", tuple(against_ranks[:MOST_REASONS]), found)
     against_levels = _against_levels(grounds.evidence, grounds.halves)
@@ -242,8 +244,6 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
     if grounds.n_reportable is not None and grounds.n_reportable < 2:
         who = "only one {decider} has" if grounds.n_reportable else "no {decider} has"
         reasons.append(Sentence(who + " enough {cases} for a figure"))
-    elif grounds.n_ranked is not None and grounds.n_ranked < 2:
-        reasons.append(Sentence("too little is known of each {decider} to rank them"))
     if group.differences == "less than matters":
         reasons.append(Sentence("{deciders} differ by less than matters"))
     elif not group.differ:
