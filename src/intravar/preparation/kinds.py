@@ -137,7 +137,7 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
     >>> understand_as(pl.Series("age", ["fifty"]), "number")
     Traceback (most recent call last):
     intravar.errors.RowError: column 'age' has 'fifty' in data row 1 where other rows have numbers;
-    correct it, take it as a category with categorical=['age'] or drop the column with
+    correct it, take the column as a category with categorical=['age'], or drop it with
     exclude=['age']
     """
     column = without_missing(plain_column(column, keep=kind == "category"))
