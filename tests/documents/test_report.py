@@ -25,7 +25,7 @@ from intravar.documents.blocks import (
     walk,
 )
 from intravar.documents.measurement.deciders import decider_table
-from intravar.documents.measurement.first import first_screen, next_steps, verdict_note, with_figure
+from intravar.documents.measurement.first import first_screen, next_steps, with_figure
 from intravar.documents.measurement.report import FIGURES, Charted, report
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
@@ -144,7 +144,22 @@ def test_the_caption_explains_what_the_table_shows(thirty: Published) -> None:
 def test_nobody_ranked_is_not_called_an_order(thirty: Published) -> None:
     none = replace(thirty.first, verdict="ranks only", n_ranked=0)
     assert decider_table(none, USUAL).caption.startswith("One row per physician.")
-    assert "too little is known of each physician" in verdict_note(none, USUAL).text
+
+
+def test_ranges_of_levels_are_not_told_as_figures(thirty: Published) -> None:
+    rows = tuple(
+        replace(row, discordance=None, identified_low=0.1, identified_high=0.3)
+        if row.reportable
+        else row
+        for row in thirty.first.physicians
+    )
+    found = changed(thirty, claim="about", verdict="ranks only", physicians=rows)
+    text = told(report(found))
+    assert re.search(r"between \d+ and \d+ get different decisions", text)
+    assert "have a range of levels" in text
+    figures = [block.name for block in walk(report(found).blocks) if isinstance(block, Figure)]
+    assert "hundred-pairs" not in figures
+    assert "dots" not in figures
 
 
 def test_one_without_a_figure_is_not_several(thirty: Published) -> None:

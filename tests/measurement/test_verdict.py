@@ -116,10 +116,9 @@ def pairs() -> Pairs:
         (replace(SOUND, group=explaining(0.25), with_rates=0.9), "upper limits", "same order"),
         (replace(SOUND, evidence=Decisions()), "group only", "the rate alone"),
         (replace(SOUND, group=replace(GROUP, n_physicians=1)), "group only", "one physician"),
-        (replace(SOUND, n_reportable=0), "group only", "no physician has enough patients"),
-        (replace(SOUND, n_reportable=1), "group only", "only one physician has enough patients"),
-        (replace(SOUND, n_reportable=9, n_ranked=1), "group only", "too little is known of each"),
-        (replace(SOUND, n_reportable=2, n_ranked=2), "upper limits", "same order"),
+        (replace(SOUND, n_ranked=0), "group only", "too little is known of single physicians"),
+        (replace(SOUND, n_ranked=1), "group only", "too little is known of single physicians"),
+        (replace(SOUND, n_ranked=2), "upper limits", "same order"),
         (replace(SOUND, halves=None), "group only", "too small to be halved"),
         (
             replace(SOUND, halves=replace(HALVES, agreement=0.0)),

@@ -396,6 +396,17 @@ def test_no_figure_is_handed_on_where_none_may_be_read(measured: intravar.Measur
     assert (found.n_reportable, found.n_ranked, found.n_banded) == (0, 0, 0)
 
 
+def test_no_order_is_promised_that_may_not_be_shown(measured: intravar.Measurement) -> None:
+    """Ranks that are all hidden are none: the verdict says so by what is published."""
+    judged = Verdict("ranks only", ("two halves agree",), 9.0)
+    hidden = replace(measured.request, smallest_cell=150)
+    names = {name: name for name in measured.main.scores.physician.cast(pl.String)}
+    found = published_of(replace(measured, judged=judged, request=hidden), names, None).first
+    assert found.n_ranked == 0
+    assert found.verdict == "group only"
+    assert "that may be shown are too few" in found.verdict_reasons[0]
+
+
 def test_only_the_owner_reads_the_private_folder(folder: Path) -> None:
     private = folder.with_name("out-private")
     assert stat.S_IMODE(private.stat().st_mode) == 0o700

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 COMPILING = "the first measurement after installation compiles: about 10 s more, once"
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
 NOT_RANKED = (
-    "Not for comparing {deciders} with each other: {why}. Rows are in the order of names{ranges}."
+    "Not for comparing {deciders} with each other: see the verdict. Rows are in the order of "
+    "names{ranges}."
 )
 
 
@@ -132,10 +133,8 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
         print_blocks(console, [made], "see physicians.csv")
         console.print()
         if not decision.n_ranked:
-            unranked = decision.verdict in measurement.UNRANKED
-            why = "see the verdict" if unranked else "too little is known of each"
             ranges = ", those with a range last" * bool(decision.n_banded)
-            console.say(words.fill(NOT_RANKED, why=why, ranges=ranges))
+            console.say(words.fill(NOT_RANKED, ranges=ranges))
         first = decision.physicians[told[0].p or 0]
         line = measurement.in_words(vars(first), decision.claim, words, decision.compared)
         order = "" if first.rank is None else "The most consistent by rank, "

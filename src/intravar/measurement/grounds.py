@@ -139,7 +139,6 @@ def concluded(
         agreement=agreement_with(scores, others),
         with_rates=rank_correlation(scores.discordance, any_two(scores.n_patients, scores.n_for)),
         with_patients=order_of_patients(scores),
-        n_reportable=int(table["reportable"].sum()),
         n_ranked=table["rank"].count(),
     )
     return Appraisal(scores, table, halves, group, judge(grounds))
@@ -171,6 +170,7 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
     if evidence.upper_limit:
         # Two decisions differ with probability one half at the most, however badly predicted.
         scores = replace(scores, discordance=np.minimum(scores.discordance, 0.5))
+        interval = interval._replace(high=np.minimum(interval.high, 0.5))
     if halves is None:
         return replace(scores, interval=interval)
     doubt = float(np.hypot(halves.own_doubt, halves.common_doubt))

@@ -76,7 +76,7 @@ def explained_sentence(share: float) -> str:
 
 def differences_sentence(
     differences: str,
-    spread: float,
+    spread: float | None,
     low: float,
     high: float,
     *,
@@ -87,9 +87,9 @@ def differences_sentence(
     """Say whether physicians differ, and by how much.
 
     `differences` is one of :data:`intravar.inference.group.Differences`; `spread` is the standard
-    deviation of figures without chance (of limits, by the `claim` "at most"), `needed` the patients
-    of each physician that it would take where it is not known, `matters` the spread below which
-    differences do not.
+    deviation of figures without chance (of limits, by the `claim` "at most") if that is told,
+    `needed` the patients of each physician that it would take where it is not known, `matters` the
+    spread below which differences do not.
 
     Examples
     --------
@@ -99,6 +99,8 @@ interval 3 to 8).'
     >>> differences_sentence("differ", 0.018, 0.001, 0.18, claim="at most")
     'Physicians differ: chance aside, their limits typically lie 1.8 of 100 from the average (95 % \
 interval 0.1 to 18).'
+    >>> differences_sentence("differ", None, 0.0, 0.0)
+    'Physicians differ.'
     >>> differences_sentence("not known", 0.01, 0.0, 0.05, needed=400)
     'Physicians may differ, but there are not enough patients to tell: it would take about 400 \
 patients of each physician.'
@@ -106,16 +108,16 @@ patients of each physician.'
     'Physicians differ by less than matters (2 of 100): chance aside, their figures typically lie \
 0.6 of 100 from the average (95 % interval 0.5 to 0.8).'
     """
-    value, least, largest = (f"{100 * each:.2g}" for each in (spread, low, high))
+    value, least, largest = (f"{100 * each:.2g}" for each in (spread or 0.0, low, high))
     size = (
-        f"chance aside, their {'limits' if claim == 'at most' else 'figures'} typically lie "
+        f": chance aside, their {'limits' if claim == 'at most' else 'figures'} typically lie "
         f"{value} of 100 from the average (95 % interval {least} to {largest})"
-    )
+    ) * (spread is not None)
     if differences == "differ":
-        return Sentence("{Deciders} differ: {size}.", size=size)
+        return Sentence("{Deciders} differ{size}.", size=size)
     if differences == "less than matters":
         return Sentence(
-            "{Deciders} differ by less than matters ({matters:g} of 100){none}: {size}.",
+            "{Deciders} differ by less than matters ({matters:g} of 100){none}{size}.",
             none="" if low > 0 else ", if at all",
             size=size,
             matters=100 * matters,

@@ -67,6 +67,8 @@ NO_RULE = Sentence(
     "decisions, and the figure says little more than how often any two {cases} of one "
     "{decider}, comparable or not, are decided differently"
 )
+#: The same where somebody is too small and where somebody is not sure: it tells no size.
+FEW_RANKED = Sentence("too little is known of single {deciders} to rank them")
 HARDLY_TOLD = Sentence(
     "pairs of {cases} alike in what is recorded, which hardly tells {cases} apart"
 )
@@ -116,8 +118,8 @@ class Grounds:
     with_patients
         Rank correlation of scores with what the average colleague would have on the same patients;
         None where that hardly differs.
-    n_reportable, n_ranked
-        Physicians with a figure, and with a rank; None where nobody counted them.
+    n_ranked
+        Physicians with a rank; None where nobody counted them.
     """
 
     evidence: Evidence
@@ -130,7 +132,6 @@ class Grounds:
     with_rates: float | None = None
     over_limits: float = float("inf")
     with_patients: float | None = None
-    n_reportable: int | None = None
     n_ranked: int | None = None
 
 
@@ -151,7 +152,7 @@ def judge(grounds: Grounds) -> Verdict:
         *_with_other_meanings(grounds),
     ]
     if not against_ranks and grounds.n_ranked is not None and grounds.n_ranked < 2:
-        against_ranks = [Sentence("too little is known of each {decider} to rank them")]
+        against_ranks = [FEW_RANKED]
     if against_ranks:
         return Verdict("group only", tuple(against_ranks[:MOST_REASONS]), found)
     against_levels = _against_levels(grounds.evidence, grounds.halves)
@@ -241,9 +242,6 @@ def _without_differences(grounds: Grounds, group: Group) -> list[str]:
     reasons: list[str] = []
     if group.n_physicians < 2:
         return [Sentence("there is one {decider} only")]
-    if grounds.n_reportable is not None and grounds.n_reportable < 2:
-        who = "only one {decider} has" if grounds.n_reportable else "no {decider} has"
-        reasons.append(Sentence(who + " enough {cases} for a figure"))
     if group.differences == "less than matters":
         reasons.append(Sentence("{deciders} differ by less than matters"))
     elif not group.differ:

@@ -154,9 +154,15 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
     if _may_be(column.dtype, kind):
         return Column(column.name, kind, _numbers(column))
     values = column.drop_nulls().unique(maintain_order=True)
-    odd = next((value for value in values if not _is_of(value, kind)), values[0])
     held = {"number": "numbers", "date": "dates"}.get(kind, "yes or no")
-    raise _unlike_others(column, column == odd, held)
+    for value in values:
+        if not _is_of(kind, value):
+            raise _unlike_others(column, column == value, held)
+    if kind == "date" and (odd := odd_dates(column)) is not None:
+        raise _unlike_others(column, odd, held)
+    # Each may stand there alone, and not all together.
+    other = next((each for each in values if not _is_of(kind, values[0], each)), values[-1])
+    raise doubtful(column.name, f"'{values[0]}' and '{other}' are written in two ways; choose one")
 
 
 def _unlike_others(column: pl.Series, odd: pl.Series, held: str) -> RowError:
@@ -174,9 +180,9 @@ def _unlike_others(column: pl.Series, odd: pl.Series, held: str) -> RowError:
     )
 
 
-def _is_of(value: Any, kind: Kind) -> bool:
-    """Tell whether a single value may stand in a column of a kind."""
-    alone = pl.Series([value])
+def _is_of(kind: Kind, *values: Any) -> bool:
+    """Tell whether a value, or several, may stand in a column of a kind without any others."""
+    alone = pl.Series(values)
     return _may_be((typed_texts(alone).values if alone.dtype == pl.String else alone).dtype, kind)
 
 

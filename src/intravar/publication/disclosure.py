@@ -22,12 +22,17 @@ from intravar.publication.folders import shown_source
 from intravar.publication.group import FINE, published_group, step_over_all
 from intravar.publication.results import Decision, Published
 from intravar.publication.scores import ShownScores, shown_scores
+from intravar.wording import Sentence
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
 ALL = ""
 #: What is told of physicians where no figure may be read.
 FACTS = ("physician", "n_patients", "rate")
 UNREAD = "nothing may be read: see the verdict"
+#: Why nobody is ranked in what is handed on, though the data would allow it.
+FEW_SHOWN = Sentence(
+    "the figures of single {deciders} that may be shown are too few, or too uncertain, to rank them"
+)
 #: What is then not told of a decision.
 FIGURES = ("group", "location", "unrecorded", "by", "course")
 
@@ -73,7 +78,10 @@ def _decision(
     shown = _shown_scores(measurement, secret, across)
     main = shown[measurement.method]
     physicians = hiding.named(main.table, names).sort("physician")
-    if measurement.verdict in UNRANKED:
+    verdict, reasons = measurement.verdict, measurement.judged.reasons if measurement.judged else ()
+    if verdict not in UNRANKED and physicians["rank"].count() < 2:
+        verdict, reasons = "group only", (words.said(FEW_SHOWN),)
+    if verdict in UNRANKED:
         # What may not be read is not there: an order that is there is read.
         physicians = physicians.with_columns(pl.when(False).then(pl.col(*RANKS)))
     phase = 0.5 if secret is None else secret(ALL)
@@ -93,8 +101,8 @@ def _decision(
         strata = shown_strata(asked, measurement, main, across, names)
     decision = Decision(
         decision=name,
-        verdict=measurement.verdict,
-        verdict_reasons=measurement.judged.reasons if measurement.judged else (),
+        verdict=verdict,
+        verdict_reasons=reasons,
         method=measurement.method,
         claim=claim_of(measurement.main.evidence),
         compared=words.said(measurement.compared),
@@ -119,7 +127,7 @@ def _decision(
         methods=() if len(shown) < 2 else _methods(measurement, shown, names),
         **strata,
     )
-    return without_figures(decision) if measurement.verdict == NOTHING else decision
+    return without_figures(decision) if verdict == NOTHING else decision
 
 
 def without_figures(decision: Decision) -> Decision:

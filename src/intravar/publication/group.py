@@ -62,7 +62,8 @@ def shown_group(
     step = max(STEP, STEP * math.ceil(2 * (smallest + 1) / float(n.sum() or 1) / STEP))
     if not n.sum() or step > COARSEST:
         return found
-    rounded = coarse(float(n @ scores.discordance[rest]) / float(n.sum()), step, phase) or 0.0
+    rounding = hiding.upwards if evidence.upper_limit else coarse
+    rounded = rounding(float(n @ scores.discordance[rest]) / float(n.sum()), step, phase) or 0.0
     common, patients = min(rounded, MOST_DISCORDANCE), float(known.size[rest].sum())
     chance = float(norm.ppf(0.5 + LEVEL / 2)) * math.sqrt(
         MOST_DISCORDANCE * MOST_DISCORDANCE / patients
@@ -128,12 +129,12 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
     alike = with_rates(main.scores.take(published.measured))
     whole = group if measurement.group is None else measurement.group
     names, limit = ("discordance", "low", "high"), main.evidence.upper_limit
-    rounding = hiding.upwards if limit else coarse
-    if step > FINE or smallest == 1:
-        mean = {name: rounding(getattr(group, name), 10.0**-digits) for name in names}
-    else:
-        by = max(step, 10.0**-digits)
-        mean = {name: rounding(getattr(whole, name), by, phase) for name in names}
+    secret = step <= FINE and smallest > 1
+    told, by = (whole, max(step, 10.0**-digits)) if secret else (group, 10.0**-digits)
+    mean = {name: coarse(getattr(told, name), by, phase if secret else 0.5) for name in names}
+    if limit:
+        for name in ("discordance", "high"):
+            mean[name] = hiding.upwards(getattr(told, name), by, phase if secret else 0.0)
     spread: dict[str, float | None] = dict.fromkeys(SPREAD)
     if whole.differences is not None:
         steps = spread_steps(main.scores, main.evidence, published, smallest)
@@ -213,7 +214,8 @@ def told_spread(
     known = whole
     if max(steps) > FINE:
         known, steps, phase = group, (TRACE,) * len(SPREAD), 0.5
-    if not math.isfinite(known.spread):
+    # What is shown of each may tell nothing of differences that there are.
+    if not math.isfinite(known.spread) or (whole.spread_low > 0 and not known.spread_low > 0):
         return dict.fromkeys(SPREAD)
     spread, low, high = (
         max(coarse(getattr(known, name), step, phase) or 0.0, 0.0)
@@ -260,7 +262,7 @@ def _half(value: float | None) -> float | None:
 
 def differences_line(group: Group, claim: str = "about") -> str | None:
     """Say whether physicians differ, by figures of this `claim`; None where that is not asked."""
-    if group.differences is None or group.spread is None:
+    if group.differences is None:
         return None
     return differences_sentence(
         group.differences,

@@ -691,6 +691,12 @@ class Decision:
     changes: tuple[ChangeRow, ...] = ()
 
     @property
+    def ranged(self) -> bool:
+        """Whether levels are not determined: ranges stand in the place of all figures."""
+        reportable = [row for row in self.physicians if row.reportable]
+        return bool(reportable) and all(row.discordance is None for row in reportable)
+
+    @property
     def table(self) -> pl.DataFrame:
         """The deciders as a table."""
         return frame_of(self.physicians, PhysicianRow)

@@ -48,7 +48,10 @@ _YEAR_LAST = (
     rf"^(?P<a>[0-9]{{1,2}})[-/.](?P<b>[0-9]{{1,2}})[-/.](?P<c>[0-9]{{4}}|[0-9]{{2}}){_TIME}"
 )
 #: Years that Python's calendar lacks: 0 and before, and those beyond 9999.
-_FAR = r"^(?:-[0-9]{4}|[+-]?[0-9]{5,}|0000)[-/.]|[-/. ]0000(?:[T ]|$)|BC$"
+_FAR = (
+    r"^(?:-[0-9]{4}|[+-]?[0-9]{5,}|0000)[-/.]|^[0-9]{1,2}[-/.][0-9]{1,2}[-/.]0000(?:[T ]|$)"
+    r"|[A-Za-z]{3,9}[.,]?[- ](?:[0-9]{1,2},? )?0000$|BC$"
+)
 _SHORT_YEAR = r"^[0-9]+[-/.][0-9]+[-/.][0-9]{2}(?:\D|$)"
 _CLOCK = r"^[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?$"
 _NAMED = ("%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%d. %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%y")
@@ -156,7 +159,7 @@ class Form:
         """Say what a text of the column may be."""
         if self.kind == "number":
             marked = column.filter(column.str.contains("[.,]").fill_null(False)).sort()
-            text = str(marked[0]) if len(marked) else "1.234"
+            text = str(marked[0]).strip("%€$£ ") if len(marked) else "1.234"
             whole, part = text.replace(",", "").replace(".", ""), text.replace(",", ".")
             return f"'{text}' may be {whole} or {part}; write {whole} or {part}0"
         if self.far:
@@ -392,8 +395,9 @@ def odd_dates(texts: pl.Series) -> pl.Series | None:
         return None
     last = _moments(texts, _YEAR_LAST, ("day first", "month first"))
     read = last.with_columns(_moments(texts, YEAR_FIRST, ("year first",)).to_series())
-    known = read.select(pl.coalesce(pl.all())).to_series().count()
-    if known < MOSTLY * texts.count():
+    # With years in full: 1.8.13 is a version as well as a date.
+    known = read.select(pl.coalesce(pl.all())).to_series().is_not_null()
+    if (known & texts.str.contains("[0-9]{4}")).sum() < MOSTLY * texts.count():
         return None
     most = max(read.get_columns(), key=pl.Series.count)
     return most.is_null() & texts.is_not_null()

@@ -136,7 +136,7 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     """Return a dot for every decider, those who stand out with their names."""
     rows, ordered = everyone(decision)
     n = len(rows)
-    if n < 2:
+    if n < 2 or (decision.ranged and n <= MOST_SINGLE):  # the middle of a range is no figure
         return None
     levels, _, _ = _of_hundred(rows)
     least, first, median, third, largest = (

@@ -97,8 +97,6 @@ def verdict_note(decision: Decision, words: Words) -> Note:
     """Return the verdict, what may be read, and its first reason."""
     reason = f" {capital(decision.verdict_reasons[0])}." if decision.verdict_reasons else ""
     told = f"{words.said(MAY_BE_READ[decision.verdict])}{reason}"
-    if decision.verdict not in UNRANKED and not decision.n_ranked:
-        told += f" Yet too little is known of each {words.decider} to rank any."
     if "eligible" in told:
         told = f"{told} {eligible(decision, words)}".strip()
     look = LOOK_OF.get(decision.verdict, "care")
@@ -122,9 +120,14 @@ def headline(decision: Decision, words: Words) -> tuple[str, str]:
     if group is not None and group.discordance is not None:
         claim = decision.claim
         figure, high = (hundred(each, claim) for each in (group.discordance, group.high))
-        told = f"Of 100 {decision.compared}, {claim} {figure} get different decisions"
+        level = (
+            f"between {hundred(group.low)} and {high}" if decision.ranged else f"{claim} {figure}"
+        )
+        told = f"Of 100 {decision.compared}, {level} get different decisions"
         sure = f"Both {words.cases} of a pair are of the same {words.decider}."
-        if group.low is not None and group.high is not None:
+        if decision.ranged:
+            sure = f"Every level in this range fits the data equally well. {sure}"
+        elif group.low is not None and group.high is not None:
             limit = f"An upper limit: with 95 % confidence at most {high}."
             ends = f"95 % interval {hundred(group.low)} to {high}."
             sure = f"{ends if claim == 'about' else limit} {sure}"
@@ -196,17 +199,18 @@ def new_warnings(decision: Decision) -> list[str]:
 
 def counted_figures(decision: Decision) -> str:
     """Return how many have a figure, in a few words."""
-    n = decision.n_reportable
-    return f"{'all' if n == decision.n_physicians else f'{n:,}' if n else 'none'} with a figure"
+    n, what = decision.n_reportable, "range" if decision.ranged else "figure"
+    return f"{'all' if n == decision.n_physicians else f'{n:,}' if n else 'none'} with a {what}"
 
 
 def with_figure(decision: Decision, words: Words) -> str:
     """Tell apart those in the table and those with a figure."""
     n, shown, ranges = decision.n_physicians, decision.n_reportable, decision.n_banded
+    what = "range of levels" if decision.ranged else "figure"
     if shown == n:
         all_of_them = f"{agree(n, 'The', 'All')} {words.counted(n)} in the table"
-        return f"{all_of_them} {agree(n, 'has', 'have')} a figure."
-    some = f"{shown:,} {agree(shown, 'has', 'have')} a figure" if shown else "none has a figure"
+        return f"{all_of_them} {agree(n, 'has', 'have')} a {what}."
+    some = f"{shown:,} {agree(shown, 'has', 'have')} a {what}" if shown else f"none has a {what}"
     if ranges:
         some += (
             f", {ranges:,} {agree(ranges, 'has', 'have')} a range in its place, because an exact "

@@ -108,7 +108,7 @@ def noise_bar(decision: Decision, words: Words) -> Figure | None:
 def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
     """Return a hundred pairs of cases; those decided differently have two kinds of dots."""
     group = decision.group
-    if group is None or group.discordance is None or decision.verdict == NOTHING:
+    if group is None or group.discordance is None or decision.verdict == NOTHING or decision.ranged:
         return None
     return pairs_picture(group.discordance, decision.claim, words)
 
