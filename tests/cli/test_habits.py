@@ -52,7 +52,7 @@ def test_nothing_is_left_out_silently(
     checked = run("check", "t.csv", *COLUMNS).out
     for name in ("column", "use", "kind", "missing", "note"):
         assert name in checked
-    assert (f"not shown in {width} columns" in checked) == (width == "40")
+    assert (f"' not shown in {width} columns" in checked) == (width == "40")
     assert max(len(line) for line in checked.splitlines()) <= int(width)
 
 

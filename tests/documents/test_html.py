@@ -9,7 +9,7 @@ import pytest
 from jinja2 import UndefinedError
 
 import intravar.documents
-from intravar.documents.colours import INKS, style_of
+from intravar.documents.colours import INKS, key_mark, style_of
 from intravar.documents.html import render_html
 
 PAGES = Path(intravar.documents.__file__).parent
@@ -47,6 +47,23 @@ def test_paper_is_light_and_a_choice_outweighs_the_system() -> None:
     screen = style.partition("@media")[2]
     assert INKS["ink"].dark in screen
     assert style.index("prefers-color-scheme") < style.index("[data-theme=light]")
+
+
+@pytest.mark.parametrize(
+    ("look", "drawn"),
+    [
+        ("hollow", "<circle"),
+        ("point out", "<circle"),
+        ("interval", '<path d="M0 5h20"'),
+        ("fill", '<path d="M2 1h8v8h-8z"'),
+    ],
+)
+def test_keys_on_paper_look_like_their_marks(look: str, drawn: str) -> None:
+    mark = key_mark(look)
+    assert f'class="{look}"' in mark
+    assert mark.count(drawn) == 1
+    assert "var(" not in mark
+    assert key_mark("one-way other-way").count("<circle") == 2
 
 
 def test_nothing_is_imported_inside_functions_but_the_extras() -> None:

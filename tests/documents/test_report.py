@@ -27,6 +27,7 @@ from intravar.documents.blocks import (
 from intravar.documents.measurement.deciders import decider_table
 from intravar.documents.measurement.first import first_screen, next_steps, with_figure
 from intravar.documents.measurement.report import FIGURES, Charted, report
+from intravar.documents.measurement.rule import dependences
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
 from intravar.documents.sheet.sheet import sheet
@@ -35,6 +36,7 @@ from intravar.measurement.sentences import MAY_BE_READ
 from intravar.publication.results import (
     Balance,
     Decision,
+    Dependence,
     Leak,
     OwnRule,
     PhysicianRow,
@@ -410,3 +412,26 @@ def test_ids_of_a_page_are_unique(thirty: Published) -> None:
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(set(ids)) == len(ids)
     assert len(tables(report(thirty))) >= 4
+
+
+def test_a_long_table_says_how_many_rows_it_has_and_that_it_scrolls(thirty: Published) -> None:
+    told_below = f"{len(thirty.first.physicians)} rows in all; scroll in the table"
+    assert told_below in as_html(report(thirty), USUAL)
+
+
+def test_values_of_dates_are_told_as_dates(thirty: Published) -> None:
+    decision = thirty.first
+    name = decision.rule.importance[0].covariate
+    points = tuple(Dependence(name, 17_000.0 + 100 * n, 0.1 * n) for n in range(1, 6))
+    columns = tuple(
+        replace(each, kind="date" if each.column == name else each.kind)
+        for each in decision.check.columns
+    )
+    dated = replace(
+        decision,
+        rule=replace(decision.rule, dependence=points),
+        check=replace(decision.check, columns=columns),
+    )
+    figure = dependences(dated, USUAL)[0]
+    assert "from 10 % at 2016-10-26 to 50 % at 2017-11-30" in figure.alternative
+    assert "2017" in figure.svgs[0]

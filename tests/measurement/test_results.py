@@ -243,8 +243,21 @@ def test_cost_of_the_latent_rule() -> None:
 def test_an_equals_sign_in_a_name_is_not_a_level() -> None:
     names = ("a='b'", "colour=red")
     bounds = [(0, "<=", 1.5), (1, ">", 0.5)]
-    words = _conditions(bounds, names, ("a='b'", "colour"), {"colour=red"})
+    words = _conditions(bounds, names, ("a='b'", "colour"), {"colour=red": "binary"})
     assert words == "a='b' ≤ 1.5 and colour is red"
+
+
+def test_dates_are_written_as_dates_no_finer_than_numbers() -> None:
+    names, kinds = ("seen", "days"), {"seen": "date"}
+    bounds = [(0, ">", 17_418.5), (0, "<=", 2_932_896.0), (1, "<=", 17_418.5)]
+    words = _conditions(bounds, names, names, kinds)
+    assert words == "seen is 2017-09-11 to 10000-04-13 and days ≤ 1.742e+04"
+
+
+def test_a_missing_level_reads_like_a_missing_number() -> None:
+    names, kinds = ("TV=(missing)", "age (missing)"), {"age (missing)": "binary"}
+    words = _conditions([(0, ">", 0.5), (1, "<=", 0.5)], names, ("TV", "age"), kinds)
+    assert words == "TV is missing and age is known"
 
 
 # --- the page ---

@@ -116,14 +116,22 @@ def on_paper(svg: str, looks: Mapping[str, Look]) -> str:
     return f"{head}<style>{chart_style(looks)}</style>{_coloured(svg[opening.end() :], looks)}"
 
 
+#: What a key draws as a line, and what as a dot; all else is a box.
+_LINES = ("line", "interval", "range", "limit", "outer")
+_DOTS = ("point", "hollow", "alike", "one-way", "other-way", "own", "peer", "all")
+
+
 @cache
-def key_colour(look: str) -> str:
-    """Return the colour on paper of what a key names: that of its last class with one."""
-    name = look.split()[-1]
-    told = [
-        colour
-        for selectors, body in _RULE.findall(chart_style(LOOKS))
-        if any(each.strip().endswith(f".{name}") for each in selectors.split(","))
-        for colour in re.findall(r"(?:stroke|fill|background): (#[0-9a-fA-F]{3,6})", body)
-    ]
-    return told[-1] if told else INKS["soft"].light
+def key_mark(look: str) -> str:
+    """Return what a key names as a picture for paper, with the marks of the chart."""
+    names = [look] if look.startswith("point") else look.split()
+    first, wide, shape = names[0].split()[0], 12 * len(names), '<path d="M2 1h8v8h-8z"/>'
+    if first in _LINES:
+        wide, shape = 22, '<path d="M0 5h20"/>'
+    elif first in _DOTS:
+        shape = '<circle cx="6" cy="5" r="3.8"/>'
+    marks = "".join(
+        f'<g class="{name}" transform="translate({12 * at} 0)">{shape}</g>'
+        for at, name in enumerate(names)
+    )
+    return on_paper(f'<svg viewBox="0 0 {wide} 10">{marks}</svg>', LOOKS)

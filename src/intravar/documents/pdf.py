@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from intravar.documents.blocks import Block, Document, Figure, Note, SideBySide
-from intravar.documents.colours import LOOKS, key_colour, on_paper
+from intravar.documents.colours import LOOKS, key_mark, on_paper
 from intravar.documents.html import template_text
 from intravar.documents.typesetting import portable
 from intravar.errors import InputError
@@ -79,6 +79,6 @@ def _figure(figure: Figure, *, narrow: bool = False) -> dict[str, Any]:
         "title": figure.title,
         "words": figure.alternative,
         "reading": figure.reading,
-        "key": [{"colour": key_colour(look), "words": told} for look, told in figure.key],
+        "key": [{"mark": key_mark(look), "words": told} for look, told in figure.key],
         "half": figure.half,
     }

@@ -37,7 +37,8 @@ def printed(blocks: Sequence[Block], width: int, where: str) -> Iterator[RichTab
             if made.columns and made.row_count:
                 yield made
             if left_out:
-                yield Text(f"({', '.join(left_out)} not shown in {width} columns; {where})")
+                names = "', '".join(left_out)
+                yield Text(f"('{names}' not shown in {width} columns; {where})")
             continue
         for aside, text in lines_of(block):
             style = "bold" if isinstance(block, Heading) else ""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from intravar.documents import blocks
-from intravar.documents.colours import LOOKS, key_colour, on_paper
+from intravar.documents.colours import LOOKS, key_mark, on_paper
 from intravar.documents.typesetting import CREATED, drawn
 from intravar.errors import printable
 from intravar.tables import Table
@@ -117,7 +117,7 @@ def _add_table(file: Any, part: Table) -> None:
 
 
 def _add_figure(file: Any, figure: blocks.Figure) -> None:
-    from docx.shared import Cm, RGBColor
+    from docx.shared import Cm, Pt
 
     share = 0.55 if figure.half else 1.0
     svg = on_paper(figure.svgs[-1 if figure.half else 0], LOOKS)
@@ -129,9 +129,9 @@ def _add_figure(file: Any, figure: blocks.Figure) -> None:
     caption = file.add_paragraph(style="Caption")
     caption.add_run(f"{printable(figure.title)} ".lstrip()).bold = True
     for look, words in figure.key:
-        mark = caption.add_run("\u25cf ").font
-        mark.color.rgb = RGBColor.from_string(key_colour(look).lstrip("#").upper())
-        caption.add_run(printable(f"{words}  "))
+        mark = caption.add_run().add_picture(io.BytesIO(drawn(key_mark(look))), height=Pt(7))
+        mark._inline.docPr.set("descr", printable(words))
+        caption.add_run(printable(f" {words}  "))
     caption.add_run(printable(figure.reading))
 
 

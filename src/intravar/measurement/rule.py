@@ -223,16 +223,15 @@ def leaf_conditions(tree: Any, prepared: Prepared, words: Words = USUAL) -> dict
     `tree` is the `tree_` of one that was fitted to the prepared covariates.
     """
     observed = prepared.observed
-    binary = {
-        name
-        for position, name in enumerate(observed.names)
-        if set(np.unique(observed.covariates[:1000, position])) <= {0.0, 1.0}
-    }
+    kinds = {each.column: each.kind for each in prepared.columns if each.kind == "date"}
+    for position, name in enumerate(observed.names):
+        if set(np.unique(observed.covariates[:1000, position])) <= {0.0, 1.0}:
+            kinds[name] = "binary"
     leaves: dict[int, str] = {}
 
     def walk(node: int, bounds: list[tuple[int, str, float]]) -> None:
         if tree.children_left[node] == -1:
-            leaves[node] = _conditions(bounds, observed.names, prepared.origin, binary, words)
+            leaves[node] = _conditions(bounds, observed.names, prepared.origin, kinds, words)
             return
         column, cut = int(tree.feature[node]), float(tree.threshold[node])
         walk(int(tree.children_left[node]), [*bounds, (column, "<=", cut)])
@@ -246,7 +245,7 @@ def _conditions(
     bounds: list[tuple[int, str, float]],
     names: tuple[str, ...],
     origin: tuple[str, ...],
-    binary: set[str],
+    kinds: dict[str, str],
     words: Words = USUAL,
 ) -> str:
     """Write the conditions of a leaf; bounds on one column are drawn together."""
@@ -262,7 +261,7 @@ def _conditions(
                 words.label(origin[column]),
                 above,
                 below,
-                names[column] in binary,
+                kinds.get(names[column], ""),
             )
         )
     return " and ".join(found)
@@ -274,19 +273,20 @@ def _labelled(name: str, covariate: str, words: Words) -> str:
     return f"{words.label(covariate)}{name[len(covariate) :]}" if coded else name
 
 
-def _condition(
-    name: str, covariate: str, above: list[float], below: list[float], binary: bool
-) -> str:
-    if name.endswith(ABSENT):
-        return f"{name.removesuffix(ABSENT).strip()} is {'missing' if above else 'known'}"
+def _condition(name: str, covariate: str, above: list[float], below: list[float], kind: str) -> str:
+    if name in (f"{covariate} {ABSENT}", f"{covariate}={ABSENT}"):
+        return f"{covariate} is {'missing' if above else 'known'}"
     if name != covariate and name.startswith(f"{covariate}="):
         level = name.removeprefix(f"{covariate}=")
         return f"{covariate} is {level}" if above else f"{covariate} is not {level}"
-    if binary:
+    if kind == "binary":
         return f"{name} is {1 if above else 0}"
+    ends = [f"{cut:.4g}" for cut in (max(above, default=0.0), min(below, default=0.0))]
+    if kind == "date":  # days since 1970, as coarse as other numbers
+        ends = [str(np.datetime64(round(float(end)), "D")) for end in ends]
     if above and below:
-        return f"{name} is {max(above):.4g} to {min(below):.4g}"
-    return f"{name} > {max(above):.4g}" if above else f"{name} ≤ {min(below):.4g}"
+        return f"{name} is {ends[0]} to {ends[1]}"
+    return f"{name} > {ends[0]}" if above else f"{name} ≤ {ends[1]}"
 
 
 @dataclass(frozen=True, eq=False)

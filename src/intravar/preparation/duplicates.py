@@ -213,7 +213,7 @@ def learn_copies(
 def _about(count: float) -> str:
     """Say a number in two digits; a few tell too much of whom they are."""
     if count < FEW:
-        return "no" if count < 0.5 else "a few"
+        return "none" if count < 0.5 else "a few"
     return f"about {float(f'{count:.2g}'):,.0f}"
 
 

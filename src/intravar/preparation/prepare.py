@@ -241,7 +241,7 @@ def _reports(
             if column.kind == "category":
                 notes.append(f"coded in {n_columns} {'column' if n_columns == 1 else 'columns'}")
             if name in portion.pooled:
-                notes.append(f"{portion.pooled[name]} rare levels pooled")
+                notes.append(f"rare levels pooled: {portion.pooled[name]}")
             note = shortened("; ".join(filter(None, notes)), 100)
         counts = (column.values.null_count(), table[name].n_unique())
         reports.append(ColumnReport(name, column.kind, use, *counts, note))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from intravar.documents.blocks import Block, Figure, Heading, Paragraph, SideBySide, charted
-from intravar.documents.charts.plot import NARROW, Plot
+from intravar.documents.charts.plot import NARROW, Plot, round_ticks
 from intravar.documents.charts.rows import bar_plot
 from intravar.measurement.sentences import MAY_BE_READ
 from intravar.measurement.verdict import NOTHING
@@ -84,28 +86,36 @@ def importance(decision: Decision, words: Words) -> Block | None:
 def dependences(decision: Decision, words: Words) -> list[Figure]:
     """Return how the share decided for goes with each of the most important covariates."""
     listed, made = decision.rule.importance[:MOST_DEPENDENCE], []
+    dates = {row.column for row in decision.check.columns if row.kind == "date"}
     for place, each in enumerate(listed, 1):
         if place > 1 and each.importance < WORTH_SHOWING * listed[0].importance:
             continue
         called, axis = words.label(each.covariate), f"% {words.decided_for}"
+        date = each.covariate in dates
         if named := _named(decision, each.covariate):
             told = ", ".join(f"{share:.0f} % at {name}" for name, share in named)
             plot = bar_plot(axis, named, most=100.0, unit=" %")(NARROW)
         elif points := _points(decision, each.covariate):
             (first, low), (last, high) = points[0], points[-1]
-            told = f"from {low:.0f} % at {first:g} to {high:.0f} % at {last:g}"
+            told = f"from {low:.0f} % at {_at(first, date)} to {high:.0f} % at {_at(last, date)}"
             values = [value for value, _ in points]
             plot = Plot(NARROW, 220, x=(min(values), max(values)), y=(0, 100))
-            plot.axes("", axis)
+            ticks = [(at, _at(at, date)) for at in round_ticks(*plot.x, 3 if date else 6)]
+            plot.axes("", axis, x_ticks=ticks)
             plot.line(points)
             for value, share in points:
-                plot.point((value, share), f"{value:g}: {share:.0f} %")
+                plot.point((value, share), f"{_at(value, date)}: {share:.0f} %")
         else:
             continue
         told = f"Predicted share {words.decided_for}: {told}."
         svg = plot.svg(called, told)
         made.append(Figure(f"dependence-{place}", called, told, "", [svg], half=True))
     return made
+
+
+def _at(value: float, date: bool) -> str:
+    """Write a value of a covariate; days since 1970 as a date."""
+    return str(np.datetime64(round(value), "D")) if date else f"{value:g}"
 
 
 def _points(decision: Decision, name: str) -> list[tuple[float, float]]:
@@ -117,10 +127,10 @@ def _points(decision: Decision, name: str) -> list[tuple[float, float]]:
 def _named(decision: Decision, name: str) -> list[tuple[str, float]]:
     """Return the same of values with names, or of few; none where a line shows it."""
     if points := _points(decision, name):
-        yes_no = any(
-            row.column == name and row.kind == "yes/no" for row in decision.check.columns
-        ) and [value for value, _ in points] == [0, 1]
-        names = ["no", "yes"] if yes_no else [f"{value:g}" for value, _ in points]
+        kind = {row.column: row.kind for row in decision.check.columns}.get(name)
+        yes_no = kind == "yes/no" and [value for value, _ in points] == [0, 1]
+        written = [_at(value, kind == "date") for value, _ in points]
+        names = ["no", "yes"] if yes_no else written
         shares = [share for _, share in points]
         return list(zip(names, shares, strict=True)) if 1 < len(points) <= 3 else []
     # Levels of a category are columns of 0 and 1; of two levels one is a column.
