@@ -57,8 +57,8 @@ class ResultColumn:
 
         Examples
         --------
-        >>> by_name("discordance").text(0.18249)
-        '0.182'
+        >>> by_name("discordance").text(0.18249), by_name("gain").text(-0.0001)
+        ('0.182', '0.000')
         >>> by_name("reliability").text(0.3998), by_name("n_patients").text(None)
         ('0.399', '–')
         """
@@ -67,7 +67,7 @@ class ResultColumn:
         if self.digits is not None:
             finest = 10**self.digits
             value = math.floor(value * finest + 1e-6) / finest if self.down else value
-            return f"{value:.{self.digits}f}"
+            return f"{round(value, self.digits) + 0.0:.{self.digits}f}"  # no minus before zero
         return f"{value:,}" if isinstance(value, int) else str(value)
 
 
