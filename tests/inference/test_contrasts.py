@@ -40,6 +40,29 @@ def test_strata_that_nobody_shares_are_not_compared() -> None:
     assert np.isnan(found.p_value)
 
 
+def test_a_stratum_of_one_patient_keeps_nobody_from_comparing_the_others() -> None:
+    """It has nobody in one of the classes; the others are compared as if it were not there."""
+    random = np.random.default_rng(3)
+    n = random.integers(5, 40, (2, 6, 3)).astype(float)
+    n[:, :, 2] = 0
+    n[0, 4, 2] = 1
+    mean, variance, share = random.random(n.shape), np.full((2, 3), 0.1), np.array([0.6, 0.4])
+    found = stratum_effects(n, mean, variance, share)
+    assert np.isfinite(found.value).tolist() == [True, True, False]
+    assert np.isnan(found.p_value)
+    others = found.take(np.array([0, 1]))
+    without = stratum_effects(n[:, :, :2], mean[:, :, :2], variance[:, :2], share)
+    assert np.diff(others.value) == pytest.approx(np.diff(without.value))
+    assert others.p_value == pytest.approx(without.p_value)
+
+
+def test_strata_are_linked_by_those_in_between() -> None:
+    """Nobody has patients in the first and the last, but some share the second with either."""
+    n = np.array([[[30.0, 20.0, 0.0, 0.0], [0.0, 25.0, 40.0, 0.0], [0.0, 0.0, 0.0, 90.0]]])
+    found = stratum_effects(n, np.full(n.shape, 0.2), np.full((1, 4), 0.05), np.ones(1))
+    assert np.isfinite(found.value).tolist() == [True, True, True, False]
+
+
 def test_level_of_the_test_and_coverage() -> None:
     """Where strata do not differ, 5 % of the tests say that they do; intervals hold 95 %."""
     random = np.random.default_rng(5)

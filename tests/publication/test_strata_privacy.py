@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from intravar.inference.contrasts import Effects
 from intravar.measurement.wider.strata import DealtPatients, Strata, strata_of
 from intravar.publication.hiding import is_few, is_small
 from intravar.publication.strata import published_strata, strata_tables, unsafe_physicians
@@ -60,8 +61,8 @@ def cells_only(panels: list[Panel]) -> tuple[Strata, Sizes]:
     ]
     nobody = pl.DataFrame()
     sizes: Sizes = {f"P{who}": (sum(panel), sum(panel[1::2])) for who, panel in enumerate(panels)}
-    nan = float("nan")
-    return Strata(("a", "b"), nobody, pl.DataFrame(rows), nan, (nan,) * 3, nobody), sizes
+    unknown = Effects(np.full(2, np.nan), np.zeros((2, 2)))
+    return Strata(("a", "b"), nobody, pl.DataFrame(rows), unknown, nobody), sizes
 
 
 def told_alone(panel: Panel) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import chi2, norm
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.inference.intervals import Interval
 from intravar.inference.shrinkage import shrink
 
@@ -27,13 +27,28 @@ from intravar.inference.shrinkage import shrink
 class Effects(NamedTuple):
     """What strata have to do with it.
 
-    Effects are told apart by their differences alone; `p_value` is that of the test that there are
-    none, NaN where strata cannot be compared within physicians.
+    Effects are told apart by their differences alone. They are NaN of strata that cannot be
+    compared with the others within physicians.
     """
 
     value: FloatArray
     covariance: FloatArray
-    p_value: float
+
+    def take(self, chosen: IntArray) -> Effects:
+        """Return the effects of some strata."""
+        return Effects(self.value[chosen], self.covariance[np.ix_(chosen, chosen)])
+
+    @property
+    def p_value(self) -> float:
+        """That of the test that strata do not differ, NaN where some cannot be compared."""
+        free = len(self.value) - 1
+        if free < 1 or not np.isfinite(self.value).all():
+            return float("nan")
+        contrast = np.eye(free + 1)[1:] - np.eye(free + 1)[0]
+        differ, spread = contrast @ self.value, contrast @ self.covariance @ contrast.T
+        if np.linalg.matrix_rank(spread) < free:
+            return 1.0 if np.allclose(differ, 0) else float("nan")
+        return float(chi2.sf(differ @ np.linalg.solve(spread, differ), free))
 
 
 def stratum_effects(
@@ -54,21 +69,23 @@ def stratum_effects(
     """
     n_strata = n.shape[2]
     value, covariance = np.zeros(n_strata), np.zeros((n_strata, n_strata))
-    comparable = True
+    linked = np.ones((n_strata, n_strata), dtype=np.bool_)
     for weight, own, means, spread in zip(share, n, mean, variance, strict=True):
         if weight == 0:
             continue
-        effect, its_covariance, connected = _within(own, np.where(own > 0, means, 0.0), spread)
+        effect, its_covariance = _within(own, np.where(own > 0, means, 0.0), spread)
         value += weight * effect
         covariance += weight**2 * its_covariance
-        comparable = comparable and connected
-    return Effects(value, covariance, _p_value(value, covariance) if comparable else float("nan"))
+        # Strata are linked by who has patients in both, and by strata in between.
+        shared = (own > 0).astype(np.float64)
+        linked &= np.linalg.matrix_power(shared.T @ shared > 0, n_strata)
+    several = linked.sum(axis=1) > 1
+    most = np.argmax(several * (linked @ n.sum(axis=(0, 1))))
+    return Effects(np.where(linked[most] & several, value, np.nan), covariance)
 
 
-def _within(
-    n: FloatArray, mean: FloatArray, variance: FloatArray
-) -> tuple[FloatArray, FloatArray, bool]:
-    """Return effects within physicians, their covariance, and whether all can be compared."""
+def _within(n: FloatArray, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return effects within physicians, and their covariance."""
     total = n.sum(axis=1)
     seen = total > 0
     n, mean, total = n[seen], mean[seen], total[seen]
@@ -85,19 +102,7 @@ def _within(
         - noisy.T @ share
         + (share * noisy.sum(axis=1, keepdims=True)).T @ share
     )
-    connected = np.linalg.matrix_rank(laplacian, tol=1e-9 * max(n.sum(), 1.0)) == n.shape[1] - 1
-    return inverse @ right, inverse @ middle @ inverse, bool(connected)
-
-
-def _p_value(value: FloatArray, covariance: FloatArray) -> float:
-    free = len(value) - 1
-    if free < 1:
-        return float("nan")
-    contrast = np.eye(len(value))[1:] - np.eye(len(value))[0]
-    differ, spread = contrast @ value, contrast @ covariance @ contrast.T
-    if np.linalg.matrix_rank(spread) < free:
-        return 1.0 if np.allclose(differ, 0) else float("nan")
-    return float(chi2.sf(differ @ np.linalg.solve(spread, differ), free))
+    return inverse @ right, inverse @ middle @ inverse
 
 
 def weighted_sum(weight: FloatArray, part: Interval, value: FloatArray) -> tuple[FloatArray, ...]:

@@ -25,7 +25,8 @@ from intravar.wording import USUAL, Words
 
 #: Probability from which on a change is called one.
 SURE = 0.95
-_NUMBERS = ("discordance", "low", "high", "alike", "alike_low", "alike_high")
+_AS_IT_IS = ("discordance", "low", "high")
+_ALIKE = ("alike", "alike_low", "alike_high")
 _CHANGES = ("change", "low", "high", "shrunken", "probability")
 #: Standard errors from one end of an interval to the other.
 _WIDTH = 2 * float(norm.ppf(0.5 + LEVEL / 2))
@@ -69,15 +70,16 @@ def shown_strata(
         by = replace(by, lines=tuple(lines))
     if periods is not None:
         own = changes.filter(pl.col("dealt_by") == "period")["probability"]
+        course = published_strata(
+            periods.strata,
+            request.smallest_cell,
+            hidden=bool(hidden["period"]),
+            noise=dict(zip(periods.strata.names, periods.noise, strict=True)),
+            claim=claim,
+        )
         course = replace(
-            published_strata(
-                periods.strata,
-                request.smallest_cell,
-                hidden=bool(hidden["period"]),
-                noise=dict(zip(periods.strata.names, periods.noise, strict=True)),
-                claim=claim,
-            ),
-            rule_changed=periods.rule_changed,
+            course,
+            rule_changed=periods.rule_changed if len(course.strata) > 1 else None,
             n_changed=int((own >= SURE).sum()) if len(own) else None,
         )
         lines = course_lines(course, words.label(str(request.date)), words, claim)
@@ -127,9 +129,9 @@ def published_strata(
 ) -> Strata:
     """Return subgroups or periods as they may be handed on, periods with the noise of each.
 
-    Strata with few patients, or in which few were decided one way, are left out; if it is one
-    alone, the smallest of the others as well, so that it does not follow from the whole. Where
-    the strata of somebody are `hidden`, figures are rounded more coarsely.
+    Strata in which few were decided one way are left out; if it is one alone, the smallest of the
+    others as well, so that it does not follow from the whole. Those that are shown are compared
+    with each other alone. Figures are rounded more coarsely where somebody's strata are `hidden`.
     """
     rows = strata.levels.to_dicts()
     shown = [
@@ -139,19 +141,25 @@ def published_strata(
     ]
     if len(shown) == len(rows) - 1:
         shown.remove(min(shown, key=lambda row: int(row["n_patients"])))
+    differ, (change, low, high) = strata.compared([row["stratum"] for row in shown])
 
     def step(n: float, finest: float = 0.01) -> float:
         return hiding.coarse_step(n if hidden else float("inf"), smallest, finest=finest)
 
     def stratum(row: Mapping[str, Any]) -> Stratum:
         name, n = row["stratum"], row["n_patients"]
+        by = step(n)
         apart = (noise or {}).get(name)
-        told = None if apart is None else published_noise(apart, step(n, 0.001))
         rounding = hiding.upwards if claim == "at most" else hiding.coarse
-        figures = {each: rounding(row[each], step(n)) for each in _NUMBERS}
-        return Stratum(name, hiding.coarse(row["rate"], step(n)), **figures, noise=told)
+        figures: dict[str, float | None] = dict.fromkeys(_ALIKE)
+        for each in _AS_IT_IS if differ != differ else _AS_IT_IS + _ALIKE:
+            figures[each] = rounding(row[each], by)
+            if each.endswith("low"):  # never rounded up
+                figures[each] = hiding.coarse(row[each] + 1e-9, by, 0.0)
+        bound = figures["discordance"] if claim == "at most" else None
+        told = None if apart is None else published_noise(apart, step(n, 0.001), bound)
+        return Stratum(name, hiding.coarse(row["rate"], by), **figures, noise=told)
 
-    change, low, high = strata.change
     error = (high - low) / _WIDTH
     # That it is at least as large as the smallest change that matters.
     probable = float(norm.cdf((abs(change) - MATTERS) / error)) if error > 0 else float("nan")
@@ -159,7 +167,7 @@ def published_strata(
     return Strata(
         strata=tuple(map(stratum, shown)),
         n_left_out=len(rows) - len(shown),
-        p_value=None if strata.differ != strata.differ else float(f"{strata.differ:.1g}"),
+        p_value=None if differ != differ else float(f"{differ:.1g}"),
         change=Change(
             hiding.coarse(change, fewest),
             hiding.coarse(low, fewest),
@@ -223,16 +231,19 @@ def strata_lines(
     """
     rows, fill = found.strata, words.fill
     if not rows:
-        return [fill("By {column}: too few {cases} in each to say anything.", column=column)]
+        why = "because in at least one of them few {cases} were decided one way."
+        return [fill("By {column}: nothing can be shown, " + why, column=column)]
     crude = ", ".join(f"{row.stratum} {hundred(row.discordance, claim)}" for row in rows)
     begin = "By {column}, of 100 pairs of comparable {cases} {much} get different decisions"
     much = "at most so many" if claim == "at most" else "so many"
     lines = [fill(begin + ": {crude}.", column=column, crude=crude, much=much)]
+    if len(rows) == 1:
+        return [*lines, "Only one of them can be shown because of small numbers in the others."]
     if found.n_left_out:
-        lines.append(fill("{n} with few {cases} are left out.", n=found.n_left_out))
-    if found.p_value is None or any(row.alike is None for row in rows):
-        no = "They cannot be compared: no {decider} has {cases} in several of them."
-        return [*lines, fill(no)]
+        lines.append(f"{found.n_left_out} are left out because of small numbers.")
+    if found.p_value is None:
+        no = "for some two of them, no {decider} has similar {cases} in both."
+        return [*lines, fill("They cannot all be compared: " + no)]
     alike = ", ".join(f"{row.stratum} {hundred(row.alike, claim)}" for row in rows)
     differ = "They differ" if found.p_value < 1 - SURE else "That they differ is not shown"
     lines.append(f"On similar {words.cases}: {alike}. {differ} (p = {found.p_value:g}).")
@@ -285,12 +296,12 @@ def _noise_lines(rows: tuple[Stratum, ...], words: Words, claim: str) -> list[st
     }
     told = []
     for part, reason in why.items():
-        shares = (round(200 * (getattr(each, part).value or 0.0)) for each in (first, last))
-        told.append(f"{', then '.join(map(str, shares))}, because {words.fill(reason)}")
+        shares = (hundred(2 * (getattr(each, part).value or 0.0), claim) for each in (first, last))
+        told.append(f"{', then '.join(shares)}, because {words.fill(reason)}")
     return [
         words.fill(
-            "Of 100 {cases} seen by two of them, {much}so many would be decided differently in "
-            "{first}, then in {last}: {told}.",
+            "Of 100 {cases} seen by two of them, {much}so many would be decided differently "
+            "({first}, then {last}): {told}.",
             much=most(claim),
             first=rows[0].stratum,
             last=rows[-1].stratum,

@@ -179,7 +179,9 @@ def _strata_figure(part: Strata, name: str, title: str, words: Words, claim: str
         f"On similar {words.cases}: as if the same share of {words.cases} were likely to be "
         f"{words.decided_for} everywhere; each {words.decider} is compared with itself only."
     )
-    key = (("hollow", "as it is"), ("point", f"{similar}, with the figure's 95 % interval"))
+    key = [("hollow", "as it is"), ("point", f"{similar}, with the figure's 95 % interval")]
+    if all(row.alike is None for row in part.strata):
+        reading, key = "", key[:1]
     return row_figure(f"strata-{name}", title, rows, axis_of(claim), reading=reading, key=key)
 
 

@@ -8,6 +8,7 @@ indicated, because of a guideline say, is not taken for one with less consistent
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,11 +51,8 @@ class Strata:
         `alike`, with classes weighed alike and physicians compared with themselves.
     cells
         One row per physician and stratum, where there are patients: the same of a physician.
-    differ
-        P-value of the test that strata do not differ, patients alike; NaN if they cannot be
-        compared.
-    change
-        Of all physicians from the first stratum to the last, patients alike, with its interval.
+    effects
+        Of the strata on all physicians, patients alike; NaN where they cannot be compared.
     changes
         One row per physician: change, low, high, shrunken, probability.
     """
@@ -62,9 +60,24 @@ class Strata:
     names: tuple[str, ...]
     levels: pl.DataFrame
     cells: pl.DataFrame
-    differ: float
-    change: tuple[float, float, float]
+    effects: Effects
     changes: pl.DataFrame
+
+    @property
+    def differ(self) -> float:
+        """P-value of the test that strata do not differ; NaN if some cannot be compared."""
+        return self.compared(self.names)[0]
+
+    @property
+    def change(self) -> tuple[float, float, float]:
+        """Of all physicians from the first stratum to the last, with its interval."""
+        return self.compared(self.names)[1]
+
+    def compared(self, names: Sequence[str]) -> tuple[float, tuple[float, float, float]]:
+        """Return `differ` and `change` of these strata alone, the others aside."""
+        place = np.array([self.names.index(name) for name in names], dtype=np.int64)
+        effects = self.effects.take(place)
+        return effects.p_value, _trend_of_all(effects, place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +109,7 @@ def strata_of(patients: DealtPatients, physicians: pl.Series, names: tuple[str, 
         names,
         _levels(patients, loss, names, effects),
         _cells(patients, physicians, names),
-        effects.p_value,
-        _trend_of_all(effects),
+        effects,
         changes.with_columns(pl.Series("physician", physicians)).select(
             "physician", pl.exclude("physician")
         ),
@@ -166,11 +178,12 @@ def _levels(
     square = np.bincount(patients.stratum, loss**2, minlength=len(names)) / safe
     z = norm.ppf(0.5 + LEVEL / 2)
     half = z * np.sqrt(np.maximum(square - mean**2, 0.0) / safe)
-    share = n / n.sum()
+    known = np.isfinite(effects.value)
+    share = n * known / max(float(n[known].sum()), 1.0)
     centred = np.eye(len(names)) - share
-    alike = float(loss.mean()) + centred @ effects.value
+    alike = share @ mean + centred @ np.where(known, effects.value, 0.0)
     error = np.sqrt(np.diag(centred @ effects.covariance @ centred.T))
-    alike = np.where(np.isfinite(effects.p_value), alike, np.nan)
+    alike = np.where(known, alike, np.nan)
     return pl.DataFrame(
         {
             "stratum": names,
@@ -209,24 +222,22 @@ def _cells(patients: DealtPatients, physicians: pl.Series, names: tuple[str, ...
     )
 
 
-def _trend(n: FloatArray) -> FloatArray:
+def _trend(n: FloatArray, place: IntArray) -> FloatArray:
     """Return weights of the means of strata whose sum is the change from the first to the last.
 
-    Of two strata it is their difference; of more the slope through all of them, each weighed by
-    its patients, times the way.
+    Of two strata it is their difference; of more the slope through all of them, in order of their
+    `place` and each weighed by its patients, times the way.
     """
-    n_strata = n.shape[-1]
-    time = np.arange(n_strata) - (n * np.arange(n_strata)).sum(axis=-1, keepdims=True) / n.sum(
-        axis=-1, keepdims=True
-    )
-    return np.asarray((n_strata - 1) * n * time / (n * time**2).sum(axis=-1, keepdims=True))
+    time = place - (n * place).sum(axis=-1, keepdims=True) / n.sum(axis=-1, keepdims=True)
+    way = place[-1] - place[0]
+    return np.asarray(way * n * time / (n * time**2).sum(axis=-1, keepdims=True))
 
 
-def _trend_of_all(effects: Effects) -> tuple[float, float, float]:
+def _trend_of_all(effects: Effects, place: IntArray) -> tuple[float, float, float]:
     nan = float("nan")
     if not np.isfinite(effects.p_value):
         return nan, nan, nan
-    weight = _trend(np.ones(len(effects.value)))
+    weight = _trend(np.ones(len(place)), place)
     change = float(weight @ effects.value)
     half = float(norm.ppf(0.5 + LEVEL / 2) * np.sqrt(weight @ effects.covariance @ weight))
     return change, change - half, change + half
@@ -237,7 +248,7 @@ def _changes(mean: FloatArray, n: FloatArray, share: FloatArray, ends: Interval)
     used = share > 0
     enough: BoolArray = np.asarray((n[used] >= FEWEST_IN_A_CELL).all(axis=(0, 2)))
     filled = np.where(enough[None, :, None], n, 1.0)
-    weight = share[:, None, None] * _trend(filled) * enough[None, :, None]
+    weight = share[:, None, None] * _trend(filled, np.arange(n.shape[2])) * enough[None, :, None]
 
     def by_physician(values: FloatArray) -> FloatArray:
         return np.nan_to_num(np.moveaxis(values, 1, 0).reshape(n.shape[1], -1))
