@@ -79,7 +79,7 @@ def test_what_to_do_next_begins_with_the_decision_that_differs_most() -> None:
     joint = published.joint
     assert joint is not None
     every = tuple(
-        replace(each, discordance=0.4) if each.decision == second.decision else each
+        replace(each, discordance=0.393) if each.decision == second.decision else each
         for each in joint.decisions
     )
     published = replace(published, joint=replace(joint, decisions=every))
@@ -89,6 +89,15 @@ def test_what_to_do_next_begins_with_the_decision_that_differs_most() -> None:
     unread = without_figures(replace(third, verdict="not interpretable"))
     text = told(replace(published, decisions=(first, second, unread)))
     assert "Take metformin first: it is not interpretable." in text
+
+
+def test_that_nobody_has_a_joint_figure_is_said() -> None:
+    published = made_several()
+    joint = published.joint
+    assert joint is not None
+    said = "No physician has a joint figure: few decisions"
+    assert said not in told(published)
+    assert said in told(replace(published, joint=replace(joint, n_reportable=0, n_banded=0)))
 
 
 def test_a_decision_has_one_figure_of_all(folder: Path) -> None:

@@ -38,11 +38,13 @@ from intravar.publication.results import (
     Decision,
     Dependence,
     Leak,
+    Noise,
     OwnRule,
     PhysicianRow,
     Published,
     rows_of,
 )
+from intravar.publication.results import Figure as NoiseFigure
 from intravar.tables import Table
 from intravar.wording import USUAL, Words
 
@@ -215,6 +217,18 @@ def test_an_upper_limit_is_rounded_up_wherever_it_stands(thirty: Published) -> N
     assert "at most 21 (95 % sure: at most 26)" in own
     assert "at most 31 of 100" in own
     assert "20" not in re.findall(r"at most (\d+)", f"{text} {own}")
+
+
+def test_another_occasion_is_rounded_as_the_figure_of_all_is(thirty: Published) -> None:
+    group = thirty.first.group
+    assert group is not None
+    parts = {"system": 0.165, "level": 0.012, "pattern": 0.002, "occasion": 0.151}
+    noise = Noise(**{name: NoiseFigure(value, None, None) for name, value in parts.items()})
+    whole = replace(group, discordance=0.302, noise=noise)
+    for claim, occasion in (("at most", 31), ("about", 30)):
+        text = told(report(changed(thirty, claim=claim, group=whole)))
+        assert f"{claim} {occasion + 2} would be decided differently" in text
+        assert f"{occasion} because the same physician" in text
 
 
 def test_that_they_differ_and_that_none_stands_out_is_one_thought(thirty: Published) -> None:

@@ -100,7 +100,7 @@ def pairs() -> Pairs:
         (
             replace(SOUND, group=explaining(0.15), with_rates=0.9),
             "group only",
-            "no more than that of the rates",
+            "no more than that of the rates: physicians whose rate is nearer to one half",
         ),
         (replace(SOUND, group=explaining(0.15), with_rates=0.7), "upper limits", "same order"),
         (

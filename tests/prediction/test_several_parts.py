@@ -10,7 +10,13 @@ from intravar.arrays import IntArray
 from intravar.inference.outcomes import chained, differ, positions
 from intravar.prediction.bound import bound
 from intravar.prediction.several.effects import Logits, across_decisions, fit_effects
-from intravar.prediction.several.joint import apart, conditionals, differ_bound, difference_bound
+from intravar.prediction.several.joint import (
+    apart,
+    conditionals,
+    differ_bound,
+    difference_bound,
+    if_apart,
+)
 from reference import several as literal
 
 
@@ -173,3 +179,26 @@ def test_chain_finds_an_interaction_and_leaves_out_what_is_none() -> None:
     assert abs(bounds[0] - differ(truth).mean()) < 0.02 < bounds[1] - differ(truth).mean()
     independent = (random.random(q.shape) < q).astype(np.int64)
     np.testing.assert_array_equal(conditionals(q, independent, code, fold)[1], apart(q)[1])
+
+
+@pytest.mark.parametrize("rate", [0.09, 0.3])
+def test_decisions_that_go_together_closely_are_told_however_rare(rate: float) -> None:
+    """The second is a yes of 80 of 100 after a yes, of 2 after a no, and all are predicted well."""
+    random, code, fold = panels(8, 20, 600)
+    p = rate * np.linspace(0.7, 1.3, 20)[code]
+    after = np.tile([0.02, 0.8], (len(code), 1))
+    first = (random.random(len(code)) < p).astype(np.int64)
+    second = random.random(len(code)) < after[np.arange(len(code)), first]
+    decided = np.column_stack([first, second]).astype(np.int64)
+    marginal = np.column_stack([p, (1 - p) * after[:, 0] + p * after[:, 1]])
+    chain = conditionals(marginal, decided, code, fold)
+    truth = chained([p[:, None], after])
+    assert np.abs(chain[1] - after).mean() < 0.05
+    together = differ_bound(chained(chain), positions(decided), code, 20).score.mean()
+    independent = if_apart(marginal, decided, code, 20).score.mean()
+    assert together == pytest.approx(differ(truth).mean(), abs=0.02)
+    assert independent == pytest.approx(differ(chained(apart(marginal))).mean(), abs=0.02)
+    assert independent - together > 0.07
+    given_first = bound(chain[1][np.arange(len(code)), first], decided[:, 1], code, 20).score.mean()
+    real = 2 * (p * 0.8 * 0.2 + (1 - p) * 0.02 * 0.98).mean()
+    assert given_first == pytest.approx(real, abs=0.015)

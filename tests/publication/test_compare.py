@@ -130,9 +130,18 @@ def test_parts_of_noise_have_the_words_of_the_page(folders: tuple[Path, Path]) -
     ]
     told = [row.of for row in found.group]
     assert told[1:3] == [
-        "patients seen by two physicians",
+        "patients seen by two physicians, at most",
         "because some say yes more often than others",
     ]
+    # Figures of all are limits, and so is what another occasion adds; no width is no interval.
+    assert [(row["claim"], row["low"] is None) for row in found.as_json()["group"]] == [
+        *[("at most", False)] * 2,
+        *[("about", True)] * 2,
+        ("at most", False),
+    ]
+    table = documents.comparison_blocks({"": found})[0]
+    assert [row.cells[4].text for row in table.rows[2:4]] == ["–", "–"]
+    assert "A dash: the interval is narrower" in table.caption
     assert not any(each in row for row in told for each in ("system", "level", "pattern"))
 
 
@@ -175,6 +184,16 @@ def test_that_some_patients_are_in_both_is_said(
         pl.DataFrame(patients).write_parquet(private / "patients.parquet")
     said = "some patients were measured both times; intervals take them for others"
     assert (said in intravar.compare(*folders).notes) == some
+
+
+@pytest.mark.parametrize("content", [b"damaged", b"PAR1 damaged PAR1", b""])
+def test_a_damaged_file_tells_nothing_of_shared_patients(
+    folders: tuple[Path, Path], content: bytes
+) -> None:
+    for folder in folders:
+        private = folder.with_name(f"{folder.name}-private")
+        (private / "patients.parquet").write_bytes(content)
+    assert not any("both times" in note for note in intravar.compare(*folders).notes)
 
 
 def test_exact_figures_are_exact_or_said_to_be_unknown(folders: tuple[Path, Path]) -> None:

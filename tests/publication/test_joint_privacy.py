@@ -27,8 +27,11 @@ from intravar.publication.disclosure import published_of
 from intravar.publication.files import files_of, tables_of
 from intravar.publication.hiding import is_few, is_small
 from intravar.publication.joint import (
+    NO_RANGE,
+    NOT_SHOWN,
     ROUNDED,
     combinations_of,
+    joint_band,
     joint_lines,
     may_be_told,
     published_joint,
@@ -222,6 +225,20 @@ def test_a_small_combination_takes_numbers_away_and_leaves_a_band(
     assert len(singles) == len(alone)
     assert row.band_low == int(100 * max(ends)) / 100
     assert {each.given for each in hidden.by_physician if each.physician == row.physician} == {None}
+
+
+def test_a_range_that_says_nothing_is_left_out_with_the_reason(
+    found: Together, alone: tuple[Decision, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = int((found.predicted.code == 0).sum())
+    few = (n - 43, 20, 20, 3)
+    row = published(found, alone, few).physicians[0]
+    assert (row.band_low is None, row.reason) == (False, NOT_SHOWN)
+    monkeypatch.setattr("intravar.publication.joint.NEARLY_ALL", 0.1)
+    row = published(found, alone, few).physicians[0]
+    assert (row.band_low, row.band_high, row.reason) == (None, None, NO_RANGE)
+    assert joint_band([(0.1, 0.5)] * 3) is None
+    assert joint_band([(0.0, 0.5)] * 3) is None
 
 
 def test_combinations_are_counted(found: Together) -> None:

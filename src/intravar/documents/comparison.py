@@ -35,6 +35,8 @@ def _group(found: Comparison) -> Table:
         caption += f" {capital(NONE)}: the difference is within the rounding of both figures."
     if hundred(None) in changes:
         caption += " A dash: the exact figure is not kept."
+    elif not found.same_patients and any(row.low is None for row in found.group):
+        caption += " A dash: the interval is narrower than figures are rounded."
     columns = [("of 100", 3, lambda row: row.of), *_FIGURES]
     columns += [] if found.same_patients else [_INTERVAL]
     return table_of("All together", caption, found.group, columns)

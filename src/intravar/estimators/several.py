@@ -29,7 +29,7 @@ from intravar.observed import Observed, as_they_came, is_pandas, physician_or_gr
 from intravar.panels import Layout
 from intravar.prediction.bound import Bound, bound, panel_means
 from intravar.prediction.several.effects import Across, across_decisions
-from intravar.prediction.several.joint import apart, conditionals, differ_bound, difference_bound
+from intravar.prediction.several.joint import conditionals, differ_bound, difference_bound, if_apart
 from intravar.tables import hundred, number
 
 N_FOLDS = 5
@@ -241,7 +241,7 @@ def several_of(found: PredictedDecisions) -> Several:
     at, table = positions(decided), chained(chain)
     size = np.bincount(code, minlength=J)
     joint = differ_bound(table, at, code, J)
-    ignoring = differ_bound(chained(apart(predicted)), at, code, J)
+    ignoring = if_apart(predicted, decided, code, J)
     number = difference_bound(predicted, table, at, code, J)
     n_decisions = len(found.names)
     most = 1 - 0.5**n_decisions

@@ -167,12 +167,11 @@ often have the lower score. The score may reflect the rate as much as consistenc
     if with_rate is None or with_half is None or max(abs(with_rate), with_half) < TOGETHER:
         return None
     value, than = with_rate, "higher" if with_rate > 0 else "lower"
-    often = "more often"
+    who = "that {say_yes} more often"
     if with_half > abs(with_rate):
-        value, than, often = with_half, "higher", "in nearly half of their {cases}"
+        value, than, who = with_half, "higher", "whose rate is nearer to one half"
     return Sentence(
-        "Score and {rate_of_yes} go together (rank correlation {value:.1f}): {deciders} that "
-        f"{{say_yes}} {often} have the {than} score. The score may reflect the rate as much as "
-        "consistency.",
+        "Score and {rate_of_yes} go together (rank correlation {value:.1f}): {deciders} "
+        f"{who} have the {than} score. The score may reflect the rate as much as consistency.",
         value=value,
     )

@@ -306,8 +306,8 @@ def _like_rates(grounds: Grounds) -> list[str]:
     if group.explained.usual >= ENOUGH_EXPLAINED or not (same or most >= SAME_BY_CHANCE):
         return []
     begin = (
-        "the order says no more than that of the rates: {deciders} that decide for nearly half of "
-        "their {cases} have the higher score (rank correlation {found:.1f})"
+        "the order says no more than that of the rates: {deciders} whose rate is nearer to one "
+        "half have the higher score (rank correlation {found:.1f})"
         if same
         else "{n} {deciders} are too few to tell their order from that of the rates (rank "
         "correlation {found:.1f}, and by chance as much as {most:.1f})"

@@ -68,7 +68,7 @@ class Changed:
 class ChangedGroup:
     """How a figure of all together changed, as shares of pairs, and what it is `of`.
 
-    What is not known is None, and so is a change within the rounding of both values.
+    What is not known is None, and so is what lies within the rounding of both values.
     """
 
     figure: str
@@ -271,7 +271,8 @@ def _group(
         values = [[None if each is None else 2 * each for each in part] for part in parts]
         # Private folders keep no parts of noise.
         exact = [] if pair.exact else None
-        rows += _changed(name, pair.stored[1].words.fill(of), values, far, exact=exact)
+        read = claim if name in ("system", "occasion") else "about"
+        rows += _changed(name, pair.stored[1].words.fill(of), values, far, read, exact)
     return rows
 
 
@@ -325,6 +326,8 @@ def _changed(
     # What its interval tells is no rounding, however few the patients.
     sure = max(below or 0.0, -(above or 0.0)) > SMALLEST_SURE
     within = abs(change or 0.0) < step - 1e-9 and not sure
+    if below == above:
+        below = above = None
     first, second = (round(float(each), 3) for each in value)
     shown = None if within and change else change
     return [ChangedGroup(figure, of, first, second, shown, below, above, within, claim)]
@@ -423,10 +426,13 @@ def _share_patients(pair: _Pair) -> bool:
     files = pair.private(PATIENTS_FILE)
     if pair.stored[0].source != pair.stored[1].source or not all(map(readable, files)):
         return False
-    first, second = map(pl.read_parquet, files)
-    alike = [name for name, kind in first.schema.items() if second.schema.get(name) == kind]
-    rows = first.join(second, on="row", how="semi").height
-    return 0 < rows == first.join(second, on=alike, how="semi", nulls_equal=True).height
+    try:
+        first, second = map(pl.read_parquet, files)
+        alike = [name for name, kind in first.schema.items() if second.schema.get(name) == kind]
+        rows = first.join(second, on="row", how="semi").height
+        return 0 < rows == first.join(second, on=alike, how="semi", nulls_equal=True).height
+    except (OSError, pl.exceptions.PolarsError):
+        return False  # a damaged file tells nothing of them
 
 
 def _same_patients(stored: Sequence[Published], decisions: Sequence[Sequence[Decision]]) -> bool:

@@ -58,7 +58,10 @@ _ALONE = (
     *("physician", "n_patients", "discordance", "low", "high"),
     *("band_low", "band_high", "reportable"),
 )
+#: A range of limits that ends at so much of the largest there can be, or above, says nothing.
+NEARLY_ALL = 0.95
 NOT_SHOWN = "few decisions, few of one combination, or low reliability"
+NO_RANGE = f"{NOT_SHOWN}; and a range of limits would say nothing"
 UNREAD = "one of the decisions is not interpretable"
 #: Two decisions, over all or of one physician.
 Pair = TypeVar("Pair", JointPair, PairRow)
@@ -73,11 +76,12 @@ def published_joint(
     told = hiding.named(found.joint.physicians.drop("differ_error", "n_patients"), names)
     shown = _shown(found)
     bands = _bands(found, told["physician"].to_list(), shown, decisions)
+    why = [NO_RANGE if low is None else NOT_SHOWN for low in bands["low"]]
     physicians = told.with_columns(
         pl.when(pl.Series(shown)).then(pl.col(pl.Float64)),
         *(pl.Series(f"band_{end}", ends, pl.Float64) for end, ends in bands.items()),
         reportable=pl.Series(shown),
-        reason=pl.Series([None if each else NOT_SHOWN for each in shown], dtype=pl.String),
+        reason=pl.when(~pl.Series(shown)).then(pl.Series(why)),
     )
     visible = pl.col("physician").is_in(told["physician"].filter(pl.Series(shown)).implode())
     more = hiding.named(found.joint.by_decision, names).select(
@@ -226,7 +230,8 @@ def _by_decision(found: Together, alone: Sequence[Decision]) -> tuple[JointDecis
     """Return every decision over all patients, as it is by itself and given those before it."""
 
     def given(name: str) -> float | None:
-        table = found.joint.by_decision.filter(pl.col("decision") == name).drop_nulls("given")
+        told = found.joint.by_decision.filter(pl.col("decision") == name).drop("n_patients")
+        table = told.join(found.joint.physicians, on="physician").drop_nulls("given")
         weight: IntArray = table["n_patients"].to_numpy()
         if not len(weight):
             return None
@@ -290,6 +295,8 @@ def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
             "if decisions were independent of each other, at most "
             f"{hundred(joint.differ_apart or 0.0, 'at most')} of 100 would differ in at least one",
         ]
+        if not (joint.n_reportable or joint.n_banded):
+            lines.append(words.fill("no {decider} has a joint figure: ") + NO_RANGE)
     for pair in joint.pairs:
         if not ((pair.low or 0.0) > 0 or (pair.high or 0.0) < 0):
             continue
@@ -335,18 +342,16 @@ def joint_band(ends: Sequence[tuple[float, float]]) -> tuple[float, float] | Non
     """Return between what the probability to differ in at least one decision lies.
 
     `ends` tell where the published discordance of each decision lies: a number twice, the ends of a
-    band, or :data:`ANY`. None where no decision says anything.
+    band, or :data:`ANY`. None where it could be nearly the largest there can be.
 
     Examples
     --------
     >>> joint_band([(0.301, 0.301), (0.0, 0.05)]), joint_band([(0.0, 0.25), (0.0, 0.05)])
     ((0.3, 0.36), (0.0, 0.3))
-    >>> joint_band([(0.42, 0.42), ANY]), joint_band([ANY, ANY]) is None
-    ((0.42, 0.75), True)
+    >>> joint_band([(0.2, 0.2), ANY]), joint_band([(0.42, 0.42), ANY]), joint_band([ANY, ANY])
+    ((0.2, 0.7), None, None)
     """
-    if all(each == ANY for each in ends):
-        return None
     most = 1 - 0.5 ** len(ends)
     low = math.floor(100 * max(low for low, _ in ends) + 1e-9) / 100
     high = math.ceil(100 * sum(high for _, high in ends) - 1e-9) / 100
-    return low, min(high, most)
+    return None if high >= NEARLY_ALL * most else (low, high)

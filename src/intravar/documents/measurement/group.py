@@ -62,6 +62,8 @@ def noise_parts(decision: Decision, words: Words) -> list[NoiseShare]:
     values = {name: getattr(noise, name).value for name in NOISE}
     if None in values.values():
         return []
+    # This part is the figure of all: where that is a limit, it is rounded up as well.
+    values["occasion"] = hundredths(2 * values["occasion"], decision.claim) / 200
     return [
         NoiseShare(name, 200 * values[name], kind, words.fill(why), words.fill(remedy))
         for name, (kind, why, remedy) in NOISE.items()

@@ -72,7 +72,7 @@ def _next_steps(published: Published, joint: Joint) -> list[str]:
     first = max(
         published.decisions, key=lambda each: (each.verdict == NOTHING, level[each.decision])
     )
-    called, figure = words.label(first.decision), hundred(level[first.decision])
+    called, figure = words.label(first.decision), hundred(level[first.decision], first.claim)
     why = f"comparable {words.cases} differ most often in it ({most(first.claim)}{figure} of 100)"
     why = "it is not interpretable" if first.verdict == NOTHING else why
     return [f"Take {called} first: {why}.", *next_steps(first, funnel_of(first), words)]
@@ -116,7 +116,7 @@ def together_table(words: Words, joint: Joint) -> Table:
         meanings={
             differ: f"of 100 pairs of comparable {words.cases}, at most so many get different "
             f"decisions in at least one. Where there is no number ({NOT_SHOWN}), a range of limits "
-            "follows from each decision by itself",
+            "follows from each decision by itself; a dash where even that would say nothing",
             "95 % interval": "with 95 % confidence at most so many",
             apart: "the same figure if the decisions were independent of each other",
             number_of: f"in how many decisions two comparable {words.cases} differ on average",

@@ -15,18 +15,18 @@ decision; the rest is never negative. With one decision it is the bound of
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.inference.outcomes import positions, vectors
-from intravar.prediction.bound import Bound, Losses, bound_of_losses
+from intravar.prediction.bound import Bound, Losses, bound_of_losses, losses_of
 from intravar.prediction.several.effects import Logits, fit_effects
 from intravar.prediction.stacking import clipped_logit, log_likelihood
 
 #: Penalty on what decisions before add to the prediction.
 RIDGE = 1.0
-_STEPS = 25
 
 
 def conditionals(
@@ -65,7 +65,7 @@ def _given_earlier(
     table = np.empty((len(y), len(combinations)))
     for number in np.unique(fold):
         out = fold == number
-        weights = _weights(features[~out], score[~out, k], y[~out])
+        weights = _weights(features[~out], score[~out, k], decided[~out, k])
         offset = (score[:, k] + features @ weights)[:, None]
         logits = Logits(
             (earlier,),
@@ -93,19 +93,17 @@ def _features(score: FloatArray, earlier: FloatArray, k: int) -> FloatArray:
     return np.column_stack(columns)
 
 
-def _weights(features: FloatArray, offset: FloatArray, y: FloatArray) -> FloatArray:
+def _weights(features: FloatArray, offset: FloatArray, y: IntArray) -> FloatArray:
     """Return the weights of a penalised logistic model on top of an offset."""
-    weights = np.zeros(features.shape[1])
-    penalty = RIDGE * np.eye(len(weights))
-    for _ in range(_STEPS):
-        p = expit(offset + features @ weights)
-        slope = features.T @ (y - p) - RIDGE * weights
-        curve = (features * (p * (1 - p))[:, None]).T @ features + penalty
-        step = np.linalg.solve(curve, slope)
-        weights = weights + step
-        if np.abs(step).max() < 1e-8:
-            break
-    return weights
+
+    def objective(weights: FloatArray) -> tuple[float, FloatArray]:
+        score = offset + features @ weights
+        value = log_likelihood(score, y).sum() - 0.5 * RIDGE * weights @ weights
+        return -float(value), RIDGE * weights - features.T @ (y - expit(score))
+
+    # Newton's steps go far too far where yes is rare and decisions go together closely.
+    start = np.zeros(features.shape[1])
+    return np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B", tol=1e-12).x)
 
 
 def apart(predicted: FloatArray) -> list[FloatArray]:
@@ -133,6 +131,21 @@ def differ_bound(table: FloatArray, at: IntArray, code: IntArray, n_physicians: 
     """
     loss = 1 - 2 * table + np.square(table).sum(axis=1, keepdims=True)
     return _bound_of_table(loss, table, at, code, n_physicians)
+
+
+def if_apart(predicted: FloatArray, decided: IntArray, code: IntArray, n_physicians: int) -> Bound:
+    """Return the bound of :func:`differ_bound` if decisions were independent of each other.
+
+    Each is wrong as often as it is, while the others are as expected: decisions that were seen in
+    one patient go together, and products of their errors would say so.
+    """
+    each = losses_of(predicted, decided)
+    alike = 1 - each.expected
+    others = alike.prod(axis=1, keepdims=True) / alike
+    expected, wrong = 1 - alike.prod(axis=1), (others * each.wrong).sum(axis=1)
+    variance = (np.square(others) * each.variance).sum(axis=1)
+    losses = Losses(expected, wrong, variance, np.clip((expected + wrong) / 2, 0.0, 1.0))
+    return bound_of_losses(losses, code, n_physicians)
 
 
 def difference_bound(
