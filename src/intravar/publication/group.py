@@ -222,7 +222,7 @@ def told_spread(
         for name, step in zip(SPREAD, steps, strict=True)
     )
     little = whole.differences == "less than matters"
-    high = min(max(high, TRACE), matters) if little else max(high, matters)
+    high = min(max(high, TRACE), matters) if little else max(high, matters, spread)
     low = min(max(low, TRACE), high) if whole.spread_low > 0 else 0.0
     spread = min(max(spread, steps[0] / 2), high) if low else min(spread, high)
     low = min(low, spread)
