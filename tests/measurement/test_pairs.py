@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
@@ -77,6 +77,17 @@ def test_distances_are_those_of_the_twin(cohort: dict[str, Any]) -> None:
             assert np.linalg.norm(points[0] - points[at]) == pytest.approx(expected, abs=1e-9)
 
 
+#: A patient who lies just at the limit.
+AT_THE_LIMIT = {
+    "table": [[np.nan], [0.0], [np.nan], [np.nan], [2.25], [0.0], [0.0], [np.nan], [np.nan], [0.0]],
+    "decision": [0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
+    "physician": [0] * 10,
+    "probability": [0.3, 0.0, 0.0, 0.3, 0.0, 0.3, 0.3, 0.3, 0.3, 0.3],
+    "importance": {0: -0.1},
+}
+
+
+@example(AT_THE_LIMIT, False)
 @given(cohorts(), st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_cases_are_those_of_the_twin(cohort: dict[str, Any], rule: bool) -> None:

@@ -60,7 +60,7 @@ def surprises(
                 for at in own
                 if decision[at] != decision[patient]
             ]
-            beside = sorted(each for each in alike if each[0] <= 1)[:3]
+            beside = sorted(each for each in alike if each[0] <= 1 + 1e-9)[:3]
             found += [(doctor, number, patient, at) for _, at in beside]
             if not beside:
                 found.append((doctor, number, patient, None))

@@ -29,6 +29,8 @@ LOG_ODDS = 0.5
 CLEAR = 3.0
 #: Share of the weight that all covariates have alike, whatever decisions depend on.
 EVEN = 0.1
+#: Points within 1 of each other are alike; those at the limit are, whichever way it is rounded.
+ALIKE = 1 + 1e-9
 #: Neighbours of a patient that are looked at.
 NEIGHBOURS = 6
 #: A pair may lie so far apart, measured by what two patients at random do.
@@ -122,7 +124,7 @@ def nearest_within(
     [(2, 0.2), (1, 0.5)]
     """
     apart = np.sqrt(np.square(points[among] - points[patient]).sum(axis=1))
-    within = np.flatnonzero(apart <= 1)
+    within = np.flatnonzero(apart <= ALIKE)
     nearest = within[np.argsort(apart[within], kind="stable")[:most]]
     return [(int(among[at]), float(apart[at])) for at in nearest]
 
