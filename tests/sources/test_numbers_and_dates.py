@@ -169,3 +169,10 @@ def test_every_number_is_read_as_it_was_written(number: float, sign: str) -> Non
 def test_any_text_is_something(values: list[str | None]) -> None:
     table, _ = plain_table(pl.DataFrame({"x": pl.Series(values, dtype=pl.String), "y": values}))
     assert table.height == len(values)
+
+
+def test_dates_that_lie_in_several_pieces_are_read() -> None:
+    texts = ["01/02/2024", "25/02/2024", "25/02/2024", "25/02/2024"]
+    pieces = pl.concat([pl.Series("seen", [text]) for text in texts], rechunk=False)
+    assert pieces.n_chunks() == 4
+    assert typed_texts(pieces).values.to_list() == [date(2024, 2, int(text[:2])) for text in texts]

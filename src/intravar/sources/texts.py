@@ -364,7 +364,8 @@ def _dates(column: pl.Series, form: Form, order: Way) -> Typed:
 
 def _moments(texts: pl.Series, pattern: str, orders: tuple[Way, ...]) -> pl.DataFrame:
     """Return what clocks showed, with a column for every order of day, month and year."""
-    part = texts.str.extract_groups(pattern).struct.unnest()
+    # In one piece: polars panics over the parts of texts that lie in several.
+    part = texts.rechunk().str.extract_groups(pattern).struct.unnest()
     hour, half = pl.col("H").fill_null("0").cast(pl.Int64), pl.col("half").str.to_lowercase()
     late = pl.when(half.str.starts_with("p")).then(12).otherwise(0)
     time = (
