@@ -8,6 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from intravar.documents.charts.plot import LINES
+
 
 class Look(NamedTuple):
     """How something is shown on white and on black, and with which mark."""
@@ -116,8 +118,7 @@ def on_paper(svg: str, looks: Mapping[str, Look]) -> str:
     return f"{head}<style>{chart_style(looks)}</style>{_coloured(svg[opening.end() :], looks)}"
 
 
-#: What a key draws as a line, and what as a dot; all else is a box.
-_LINES = ("line", "interval", "range", "limit", "outer")
+#: What a key draws as a dot; what is no line either is a box.
 _DOTS = ("point", "hollow", "alike", "one-way", "other-way", "own", "peer", "all")
 
 
@@ -126,7 +127,7 @@ def key_mark(look: str) -> str:
     """Return what a key names as a picture for paper, with the marks of the chart."""
     names = [look] if look.startswith("point") else look.split()
     first, wide, shape = names[0].split()[0], 12 * len(names), '<path d="M2 1h8v8h-8z"/>'
-    if first in _LINES:
+    if first in LINES:
         wide, shape = 22, '<path d="M0 5h20"/>'
     elif first in _DOTS:
         shape = '<circle cx="6" cy="5" r="3.8"/>'

@@ -273,6 +273,11 @@ def _labelled(name: str, covariate: str, words: Words) -> str:
     return f"{words.label(covariate)}{name[len(covariate) :]}" if coded else name
 
 
+def day_of(number: float) -> str:
+    """Write days since 1970 as a date."""
+    return str(np.datetime64(round(number), "D"))
+
+
 def _condition(name: str, covariate: str, above: list[float], below: list[float], kind: str) -> str:
     if name in (f"{covariate} {ABSENT}", f"{covariate}={ABSENT}"):
         return f"{covariate} is {'missing' if above else 'known'}"
@@ -283,7 +288,7 @@ def _condition(name: str, covariate: str, above: list[float], below: list[float]
         return f"{name} is {1 if above else 0}"
     ends = [f"{cut:.4g}" for cut in (max(above, default=0.0), min(below, default=0.0))]
     if kind == "date":  # days since 1970, as coarse as other numbers
-        ends = [str(np.datetime64(round(float(end)), "D")) for end in ends]
+        ends = [day_of(float(end)) for end in ends]
     if above and below:
         return f"{name} is {ends[0]} to {ends[1]}"
     return f"{name} > {ends[0]}" if above else f"{name} ≤ {ends[1]}"

@@ -86,16 +86,17 @@ def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
     """Return column and value in types that can be compared."""
     if column.dtype == pl.String:
         form = text_forms(column.to_frame())[column.name]
-        typed = form.typed(column)
-        if typed.doubt and (form.far or not isinstance(value, str)):
-            raise InputError(
-                "{} compares column '{}' with {}, but {}",
-                option("where"),
-                shortened(column.name),
-                value,
-                typed.doubt,
-            )
-        column = column if isinstance(value, str) else typed.values
+        if form.far or not isinstance(value, str):
+            typed = form.typed(column)
+            if typed.doubt:
+                raise InputError(
+                    "{} compares column '{}' with {}, but {}",
+                    option("where"),
+                    shortened(column.name),
+                    value,
+                    typed.doubt,
+                )
+            column = typed.values
     dtype = column.dtype
     read: Any = value
     if isinstance(value, str):

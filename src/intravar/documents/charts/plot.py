@@ -97,14 +97,14 @@ class Dot(NamedTuple):
 
 
 #: Marks that are lines: a colour is that of the line.
-_LINES = ("line", "limit", "outer", "interval", "range", "hollow")
+LINES = ("line", "limit", "outer", "interval", "range")
 
 
 def _look(kind: str, colour: Colour) -> Markup:
     """Return the class of a mark; with a colour of its own the rest of the class's look alone."""
     if colour is None:
         return Markup('class="{}"').format(kind)
-    part = "stroke" if kind in _LINES else "fill"
+    part = "stroke" if kind in (*LINES, "hollow") else "fill"
     return Markup('class="painted-{}" {}="var(--{})"').format(kind, part, colour)
 
 
@@ -282,7 +282,7 @@ class Plot(Drawing):
             room = text_width(entry.words) + 34
             if at > self.left and at + room > self.width:
                 at, down = float(self.left), down + 18
-            if entry.kind in _LINES[:-1]:
+            if entry.kind in LINES:
                 line = '<line {look} x1="{a}" x2="{b}" y1="{y}" y2="{y}"/>'
                 look = _look(entry.kind, entry.colour)
                 self.add(line, look=look, a=at, b=at + 16, y=down)

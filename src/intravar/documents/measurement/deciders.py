@@ -193,9 +193,7 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
         (not few, "band", f"{interval}, of neighbours together"),
     )
     order = "the most consistent by rank first" if ranked else "in the order of names"
-    why = "" if ranked else " Too little is known of each to rank them."
-    if decision.verdict in UNRANKED:
-        why = " The data do not support a ranking."
+    why = "" if ranked else " The data do not support a ranking."
     told = (
         f"{words.counted(len(rows))} with a figure, {order}, each with the "
         f"{'upper limit' if limits else 'estimate'}, its 95 % interval and the value pulled "

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from intravar.documents.blocks import Block, Figure, Heading, Paragraph, SideBySide, charted
 from intravar.documents.charts.plot import NARROW, Plot, round_ticks
 from intravar.documents.charts.rows import bar_plot
+from intravar.measurement.rule import day_of
 from intravar.measurement.sentences import MAY_BE_READ
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.findings import location_lines
@@ -115,7 +114,7 @@ def dependences(decision: Decision, words: Words) -> list[Figure]:
 
 def _at(value: float, date: bool) -> str:
     """Write a value of a covariate; days since 1970 as a date."""
-    return str(np.datetime64(round(value), "D")) if date else f"{value:g}"
+    return day_of(value) if date else f"{value:g}"
 
 
 def _points(decision: Decision, name: str) -> list[tuple[float, float]]:
