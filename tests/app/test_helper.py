@@ -2,13 +2,16 @@
 
 import os
 import signal
+import time
 from concurrent.futures import CancelledError
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from app.conftest import Opened
 from intravar import InputError
+from intravar.app.draft import Draft
 from intravar.app.helper import Helper
 
 
@@ -21,35 +24,31 @@ def test_questions_behind_one_that_died_are_answered(tmp_path: Path) -> None:
         process = helper._process
         assert process is not None
         os.kill(process.pid or 0, signal.SIGSTOP)  # so that neither is answered before it dies
-        first, second = (
-            helper.ask("look", source=str(table), reading={}, changed=at) for at in (0.0, 1.0)
-        )
+        first, second = (helper.ask("look", source=str(table), reading={}) for _ in range(2))
         os.kill(process.pid or 0, signal.SIGKILL)
         with pytest.raises(InputError, match="the process that reads tables has ended"):
             first.result(60)
         assert second.result(60)["rows"] == [["A", "0"], ["B", "1"]]
-        again = helper.ask("look", source=str(table), reading={}, changed=0.0)
-        assert again.result(60) == second.result()
     finally:
         helper.close()
 
 
-def test_what_was_corrected_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = tmp_path / "patients.csv"
-    asked = {"source": str(table), "reading": {}, "changed": 0.0}
-    helper = Helper(tmp_path / "log")
-    try:
-        table.write_text("doctor,doctor\nA,B\n")
-        for _ in range(2):  # a screen that waited asks once more
-            with pytest.raises(InputError, match="has two columns 'doctor'"):
-                helper.ask("look", **asked).result(60)
-            table.write_text("doctor,drug\nA,0\n")
-        monkeypatch.setattr("intravar.app.helper.ERRORS_KEPT", 0.0)
-        found = helper.ask("look", **asked).result(60)
-        assert found["rows"] == [["A", "0"]]
-        assert helper.ask("look", **asked).result(60) is found
-    finally:
-        helper.close()
+def test_what_was_corrected_is_asked_again(opened: Opened) -> None:
+    """A screen that waits gets the error or the answer; the next one asks anew."""
+    table = opened.folder / "twice.csv"
+    draft = opened.desk.keep(Draft(table))
+    for content, status, words in (
+        ("doctor,doctor\nA,B\n", 400, "has two columns"),
+        ("doctor,drug\nA,0\n", 200, "1 rows, 2 columns"),
+    ):
+        table.write_text(content)
+        answer = opened.client.get(f"/table/{draft.id}")
+        deadline = time.monotonic() + 60
+        while answer.status_code == 202 and time.monotonic() < deadline:
+            time.sleep(0.05)
+            answer = opened.client.get(f"/table/{draft.id}")
+        assert answer.status_code == status
+        assert words in answer.text
 
 
 def test_questions_that_wait_end_with_the_helper(tmp_path: Path) -> None:
@@ -58,7 +57,7 @@ def test_questions_that_wait_end_with_the_helper(tmp_path: Path) -> None:
     process = helper._process
     assert process is not None
     os.kill(process.pid or 0, signal.SIGSTOP)
-    asked = [helper.ask("ready", again=True) for _ in range(5)]
+    asked = [helper.ask("ready") for _ in range(5)]
     helper.close()
     for each in asked:
         with pytest.raises(CancelledError):
@@ -67,7 +66,7 @@ def test_questions_that_wait_end_with_the_helper(tmp_path: Path) -> None:
 
 def test_one_that_is_just_being_started_ends_too(tmp_path: Path) -> None:
     helper = Helper(tmp_path / "log")
-    helper.start()
+    helper.ask("ready")
     helper.close()
     assert helper._process is None or not helper._process.is_alive()
 
@@ -80,6 +79,6 @@ def test_one_that_died_while_idle_fails_no_question(tmp_path: Path) -> None:
         assert process is not None
         process.kill()
         process.join()
-        helper.ask("ready", again=True).result(60)
+        helper.ask("ready").result(60)
     finally:
         helper.close()

@@ -179,9 +179,11 @@ def test_bad_tables_get_the_words_of_the_command_line(opened: Opened) -> None:
 
 def test_one_measurement_runs_at_a_time(opened: Opened, tmp_path: Path) -> None:
     job = Job(["measure"], tmp_path / "out", 1.0, tmp_path / "job.log")
-    opened.desk.job = job
+    opened.desk.start(job)
     with pytest.raises(InputError, match="one runs at a time"):
         opened.desk.start(job)
+    job.stop()
+    job.wait()
     opened.desk.job = None
 
 
@@ -204,14 +206,14 @@ import os, pathlib, signal, threading, time
 from intravar.app import server, tables
 from intravar.app.draft import Draft
 from intravar.app.helper import Helper
-Helper.start = lambda self: None  # nothing is asked of it here
+Helper.ask = lambda self, task: None  # nothing is asked of it here
 real = server.make_app
 def made(places, port, token):
     guard, desk = real(places, port, token)
     asked = {{"physician": "physician", "decision": "decision", "sample": 1000}}
     draft = desk.keep(Draft(pathlib.Path({str(tmp_path / "patients.parquet")!r}), asked))
     out = desk.places.new_result("mine")
-    tables.start(desk, draft, out, 10.0)
+    tables.start(desk, draft, out)
     def interrupt():
         while not out.with_name("mine-unfinished").is_dir():
             time.sleep(0.01)
@@ -243,11 +245,16 @@ def test_a_crash_is_a_sentence_and_a_log(tmp_path: Path) -> None:
     job.wait()
     assert job.state == "refused"
     assert "nonsense" in (tmp_path / "job.log").read_text()
-    failed = Job([], tmp_path / "out", 1.0, tmp_path / "job.log", steps=[])
-    failed._hear("intravar: this is a defect of intravar, not of your input: KeyError: 'x'")
-    failed._hear("intravar: please report it with /tmp/intravar-1.log")
-    failed._hear(json.dumps({"step": "measuring", "seconds": 2}))
-    failed._close(1)
+    failed = Job([], tmp_path / "out", 1.0, tmp_path / "failed.log")
+    failed.start()
+    failed.wait()
+    failed._process = SimpleNamespace(poll=lambda: 1, returncode=1)  # type: ignore[assignment]
+    failed.log.write_text(
+        f"{json.dumps({'step': 'measuring', 'at': time.time()})}\n"
+        "intravar: this is a defect of intravar, not of your input: KeyError: 'x'\n"
+        "intravar: please report it with /tmp/intravar-1.log\n"
+    )
     told = failed.progress()
     assert told["state"] == "failed"
+    assert [step["words"] for step in told["steps"]] == ["measuring"]
     assert "please report it with /tmp/intravar-1.log" in told["notes"]

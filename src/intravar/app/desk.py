@@ -7,8 +7,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import Future
-from dataclasses import dataclass
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,9 @@ from starlette.responses import RedirectResponse, Response
 
 from intravar.app.draft import Draft
 from intravar.app.helper import Helper
-from intravar.app.job import GRACE, Job
+from intravar.app.job import Job
 from intravar.app.places import Places
 from intravar.errors import InputError
-from intravar.writing import make_private_folder
 
 #: Seconds after which a screen says that something is still being done.
 PATIENCE = 0.1
@@ -27,16 +25,6 @@ PATIENCE = 0.1
 
 class WaitingError(Exception):
     """An answer is not there yet; the message says what is being done."""
-
-
-@dataclass
-class Task:
-    """Something that takes a while and ends in a screen."""
-
-    words: str
-    answer: Future[Any]
-    then: Callable[[Any], Response]
-    shown: Response | None = None
 
 
 class Desk:
@@ -52,7 +40,10 @@ class Desk:
         #: Cases that the user asked to see, having read what they show: result and physician.
         self.may_see: set[tuple[str, str]] = set()
         self._drafts: dict[str, Draft] = {}
-        self._tasks: dict[str, Task] = {}
+        #: Questions that a screen waits for.
+        self._asked: dict[str, Future[Any]] = {}
+        #: What was begun: words, answer, and how the screen of the answer is made.
+        self._begun: dict[str, tuple[str, Future[Any], Callable[[Any], Response]]] = {}
 
     def keep(self, draft: Draft) -> Draft:
         """Remember the choices about a table."""
@@ -66,30 +57,38 @@ class Desk:
         return self._drafts[name]
 
     async def answer(self, words: str, task: str, /, **given: Any) -> Any:
-        """Return an answer of the helper; if it is not there soon, let the screen say `words`."""
-        return await _soon(words, self.helper.ask(task, **given))
+        """Return an answer of the helper; if it is not there soon, let the screen say `words`.
 
-    def begin(self, words: str, answer: Future[Any], then: Callable[[Any], Response]) -> Response:
-        """Lead to a screen that says `words` until the helper has answered.
-
-        `then` makes the screen of the answer, once.
+        The screen then asks again, until it gets the answer or the error.
         """
+        key = repr((task, given))
+        if key not in self._asked:
+            self._asked[key] = self.helper.ask(task, **given)
+        answer = self._asked[key]
+        try:
+            return await _soon(words, answer)
+        finally:
+            if answer.done():
+                self._asked.pop(key, None)
+
+    def begin(
+        self, words: str, then: Callable[[Any], Response], task: str, /, **given: Any
+    ) -> Response:
+        """Lead to a screen that says `words` until the helper has answered; `then` makes the next.
+
+        What is begun may change the answers to questions that were asked before.
+        """
+        self._asked.clear()
         name = secrets.token_urlsafe(6)
-        self._tasks[name] = Task(words, answer, then)
+        self._begun[name] = words, self.helper.ask(task, **given), then
         return RedirectResponse(f"/task/{name}", 303)
 
     async def finish(self, name: str) -> Response:
-        """Return the screen that a task ends in."""
-        if name not in self._tasks:
+        """Return the screen that something begun ends in."""
+        if name not in self._begun:
             raise InputError("this was not begun here; go back to the first screen")
-        task = self._tasks[name]
-        told = await _soon(task.words, task.answer)
-        task.shown = task.shown or task.then(told)
-        return task.shown
-
-    async def whole(self, task: str, /, **given: Any) -> Any:
-        """Return a new answer of the helper, however long it takes."""
-        return await asyncio.wrap_future(self.helper.ask(task, again=True, **given))
+        words, answer, then = self._begun[name]
+        return then(await _soon(words, answer))
 
     def start(self, job: Job) -> None:
         """Start a measurement, unless one is running."""
@@ -97,23 +96,20 @@ class Desk:
             raise InputError(
                 "a measurement is running, and one runs at a time; wait for its end or stop it"
             )
-        make_private_folder(job.log.parent)
         self.job = job
         job.start()
 
     def close(self) -> None:
         """End what was started, the measurement as with Ctrl-C; take away what was for now."""
-        if self.job is not None and self.job.running:
+        if self.job is not None:
             self.job.stop()
-            self.job.wait(GRACE + 5)
+            self.job.wait()
         self.helper.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
 async def _soon(words: str, answer: Future[Any]) -> Any:
-    future = asyncio.wrap_future(answer)
-    try:
-        return await asyncio.wait_for(asyncio.shield(future), PATIENCE)
-    except TimeoutError:
-        future.add_done_callback(lambda done: done.cancelled() or done.exception())
-        raise WaitingError(words) from None
+    await asyncio.to_thread(wait, [answer], PATIENCE)
+    if not answer.done():
+        raise WaitingError(words)
+    return answer.result()

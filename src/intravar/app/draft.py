@@ -50,27 +50,22 @@ class Draft:
     """A table and what is chosen about it: fields of a :class:`intravar.Request`.
 
     `conditions` is the population as menus (column, comparison, value), `written` a condition that
-    was written out beside them.
+    was written out beside them, `expected` the seconds that measuring may take, `error` what the
+    next screen says about the choices.
     """
 
     source: Path
     asked: dict[str, Any] = field(default_factory=dict)
     conditions: list[tuple[str, str, str]] = field(default_factory=list)
     written: str = ""
+    expected: float = 10.0
+    error: str = ""
     id: str = field(default_factory=lambda: secrets.token_urlsafe(6))
 
     @property
     def reading(self) -> dict[str, str]:
         """How the table is read."""
         return {name: self.asked[name] for name in READING if self.asked.get(name)}
-
-    @property
-    def changed(self) -> float:
-        """When the table was changed."""
-        try:
-            return self.source.stat().st_mtime
-        except OSError:
-            return 0.0
 
     def request(self) -> Request:
         """Return the request, checked."""

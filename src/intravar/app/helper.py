@@ -6,14 +6,10 @@ new process.
 
 from __future__ import annotations
 
-import json
-import math
 import multiprocessing
 import os
 import signal
 import threading
-import time
-from collections import OrderedDict
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -23,10 +19,6 @@ from typing import Any
 from intravar.errors import InputError, machine_fault
 from intravar.sources.defects import defect_lines
 
-#: Answers that are kept, so that a screen that is shown again need not ask again.
-MOST_KEPT = 200
-#: Seconds for which an error is kept: a screen that waited for it asks for it once more.
-ERRORS_KEPT = 5.0
 DIED = (
     "the process that reads tables has ended, most likely because there was not enough memory; "
     "close other programs or choose a smaller table, then try again (its log is {log})"
@@ -42,32 +34,16 @@ class Helper:
 
     def __init__(self, log: Path) -> None:
         self._log = log
-        self._kept: OrderedDict[str, Future[Any]] = OrderedDict()
-        #: When questions were answered with an error: what was wrong may be corrected since.
-        self._failed: dict[str, float] = {}
         #: Hands questions to the process; the others wait for this one thread.
         self._line = ThreadPoolExecutor(1)
         self._process: BaseProcess | None = None
         self._closed = False
 
-    def ask(self, task: str, /, *, again: bool = False, **given: Any) -> Future[Any]:
-        """Return what will hold the answer; the same question is asked once, unless `again`.
+    def ask(self, task: str, /, **given: Any) -> Future[Any]:
+        """Return what will hold the answer of a function of :mod:`intravar.app.tasks`."""
+        return self._line.submit(self._answered, task, given)
 
-        One that was answered with an error is asked again after some seconds.
-        The task is a function of :mod:`intravar.app.tasks`, its arguments are fit for JSON.
-        """
-        key = json.dumps([task, given], sort_keys=True, default=str)
-        answer = self._kept.pop(key, None)
-        outdated = time.monotonic() - self._failed.get(key, math.inf) > ERRORS_KEPT
-        if again or answer is None or outdated:
-            self._failed.pop(key, None)
-            answer = self._line.submit(self._answered, key, task, given)
-        self._kept[key] = answer  # the newest comes last
-        while len(self._kept) > MOST_KEPT:
-            self._kept.popitem(last=False)
-        return answer
-
-    def _answered(self, key: str, task: str, given: dict[str, Any]) -> Any:
+    def _answered(self, task: str, given: dict[str, Any]) -> Any:
         if self._closed:
             raise CancelledError
         if self._process is None or not self._process.is_alive():
@@ -84,16 +60,10 @@ class Helper:
             self._process = None
             if self._closed:
                 raise CancelledError from None
-            self._kept.pop(key, None)
             raise InputError(DIED.format(log=self._log)) from None
         if isinstance(answer, Exception):
-            self._failed[key] = time.monotonic()
             raise answer
         return answer
-
-    def start(self) -> None:
-        """Start the process before anything is asked, so that the first answer comes soon."""
-        self.ask("ready")
 
     def close(self) -> None:
         """End the process; what was asked and not answered is cancelled."""

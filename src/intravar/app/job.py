@@ -1,7 +1,8 @@
 """The measurement that runs: the command `intravar measure` in a process of its own.
 
-It goes on when the tab is closed and ends with the app. Its standard input is held open; closing
-it asks the command to end as Ctrl-C does, so that finished parts of a large table are kept.
+It goes on when the tab is closed and ends with the app. It writes how it goes on to a log, which
+the screen is made from. Its standard input is held open; closing it asks the command to end as
+Ctrl-C does, so that finished parts of a large table are kept.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from intravar.publication.folders import unfinished_folder
+from intravar.writing import make_private_folder
 
 State = Literal["running", "stopping", "done", "stopped", "refused", "failed"]
 #: Seconds that a measurement has to tidy up once it was asked to end.
@@ -26,22 +28,12 @@ GRACE = 20.0
 #: By so much it steps back behind other processes.
 NICENESS = 5
 #: Exit codes of the command, see `intravar.cli.endings`.
-_FINISHED, _REFUSED, _INTERRUPTED = (0, 4), 2, 130
+_STATES: dict[int, State] = {0: "done", 4: "done", 2: "refused", 130: "stopped"}
 KILLED = (
     "the measurement was ended by the system, most likely because there was not enough memory; "
     "close other programs and start it again"
 )
 KEPT = "What is finished is kept; the same measurement goes on from there when you start it again."
-
-
-@dataclass
-class Step:
-    """A step of the measurement."""
-
-    words: str
-    begun: float
-    seconds: float | None = None
-    ended: float | None = None
 
 
 @dataclass
@@ -57,30 +49,32 @@ class Job:
     expected: float
     log: Path
     draft: str = ""
-    state: State = "running"
-    steps: list[Step] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    parts: dict[str, Any] | None = None
-    begun: float = field(default_factory=time.monotonic)
-    ended: float | None = None
 
     def start(self) -> None:
         """Start the process."""
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "intravar", *self.command, "--quiet", "--piped"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,  # Ctrl-C is for the app, which ends the measurement
-        )
+        make_private_folder(self.log.parent)
+        with self.log.open("ab") as log:
+            self._log_begins = log.tell()
+            self._begun, self._asked_to_stop = time.time(), False
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "intravar", *self.command, "--quiet", "--piped"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the app, which ends the measurement
+            )
         if hasattr(os, "setpriority"):  # screens and other programs come first
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, self._process.pid, NICENESS)
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
+
+    @property
+    def state(self) -> State:
+        """How it stands."""
+        code = self._process.poll()
+        if code is None:
+            return "stopping" if self._asked_to_stop else "running"
+        ended = _STATES.get(code, "failed")
+        return "stopped" if self._asked_to_stop and ended != "done" else ended
 
     @property
     def running(self) -> bool:
@@ -91,7 +85,7 @@ class Job:
         """Ask it to end; what does not end in time is ended."""
         if not self.running:
             return
-        self.state = "stopping"
+        self._asked_to_stop = True
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
@@ -99,84 +93,53 @@ class Job:
         insist.daemon = True
         insist.start()
 
-    def wait(self, seconds: float | None = None) -> None:
+    def wait(self) -> None:
         """Wait for the end."""
-        self._thread.join(seconds)
-
-    def _listen(self) -> None:
-        assert self._process.stderr is not None
-        with self.log.open("a", encoding="utf-8") as log:
-            for line in self._process.stderr:
-                log.write(line)
-                log.flush()
-                self._hear(line.strip())
-        self._close(self._process.wait())
-
-    def _hear(self, line: str) -> None:
-        """Take note of a line: JSON tells how it goes on, anything else is for the user."""
-        told: Any = None
-        if line.startswith("{"):
-            with suppress(ValueError):
-                told = json.loads(line)
-        if not isinstance(told, dict):
-            if line.startswith("intravar: "):
-                self.notes.append(line.removeprefix("intravar: "))
-        elif "step" in told:
-            now = time.monotonic()
-            if self.steps:
-                self.steps[-1].ended = now
-            self.steps.append(Step(told["step"], now, told.get("seconds")))
-            self.parts = None
-        elif "done" in told:
-            self.parts = told
-        elif "note" in told:
-            self.notes.append(told["note"])
-
-    def _close(self, code: int) -> None:
-        self.ended = time.monotonic()
-        if self.steps:
-            self.steps[-1].ended = self.ended
-        if code in _FINISHED:
-            self.state = "done"
-        elif self.state == "stopping" or code == _INTERRUPTED:
-            self.state = "stopped"
-            kept = unfinished_folder(self.out).is_dir()
-            self.notes = [KEPT] if kept else []
-        elif code == _REFUSED:
-            self.state = "refused"
-        else:
-            self.state = "failed"
-            if code < 0:
-                self.notes.append(KILLED)
+        self._process.wait()
 
     def progress(self) -> dict[str, Any]:
         """Return how far it is: share from 0 to 1, seconds left, steps, notes."""
-        now = self.ended or time.monotonic()
-        so_far = now - self.begun
+        state = self.state  # before the log is read: what has ended writes no more
+        running = state in ("running", "stopping")
+        with self.log.open("rb") as log:
+            log.seek(self._log_begins)
+            lines = [_line(text) for text in log.read().decode("utf-8", "replace").splitlines()]
+        times = [line["at"] for line in lines if "at" in line]
+        now = time.time() if running else max(times, default=self._begun)
+        steps = [(at, line) for at, line in enumerate(lines) if "step" in line]
+        parts = [line for line in lines[steps[-1][0] :] if "done" in line] if steps else []
+        so_far = now - self._begun
         # What has taken longer than expected will go on a little longer.
         left = max(self.expected - so_far, so_far / 10)
-        if self.steps and self.running:
-            step = self.steps[-1]
-            if self.parts is not None and self.parts.get("left") is not None:
-                left = max(left, float(self.parts["left"]))
-            elif step.seconds is not None:
-                left = max(left, step.seconds - (now - step.begun))
-        share = 1.0 if self.state == "done" else min(so_far / max(so_far + left, 1e-9), 0.99)
+        if parts and parts[-1]["left"] is not None:
+            left = max(left, float(parts[-1]["left"]))
+        ends = [*(line["at"] for _, line in steps[1:]), None if running else now]
+        notes = [line["note"] for line in lines if "note" in line]
+        if state == "stopped":
+            notes = [KEPT] if unfinished_folder(self.out).is_dir() else []
+        elif state == "failed" and self._process.returncode < 0:
+            notes.append(KILLED)
         return {
-            "state": self.state,
-            "share": share,
-            "left": time_words(left) if self.running else "",
+            "state": state,
+            "share": 1.0 if state == "done" else min(so_far / max(so_far + left, 1e-9), 0.99),
+            "left": time_words(left),
             "so_far": time_words(so_far),
-            "parts": "{done} of {total} parts".format_map(self.parts) if self.parts else "",
+            "parts": "{done} of {total} parts".format_map(parts[-1]) if parts else "",
             "steps": [
-                {
-                    "words": step.words,
-                    "took": None if step.ended is None else time_words(step.ended - step.begun),
-                }
-                for step in self.steps
+                {"words": line["step"], "took": end and time_words(end - line["at"])}
+                for (_, line), end in zip(steps, ends, strict=False)
             ],
-            "notes": list(self.notes),
+            "notes": notes,
         }
+
+
+def _line(text: str) -> dict[str, Any]:
+    """Read a line of the log: JSON tells how it goes on, what the command says is a note."""
+    with suppress(ValueError):
+        line = json.loads(text)
+        if isinstance(line, dict):
+            return line
+    return {"note": text.removeprefix("intravar: ")} if text.startswith("intravar: ") else {}
 
 
 def time_words(seconds: float) -> str:

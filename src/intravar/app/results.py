@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import wrap_future
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -16,8 +17,6 @@ from intravar.app.rendering import screen
 from intravar.app.tables import desk_of
 from intravar.documents.sheet.sheet import with_figure
 from intravar.errors import InputError
-from intravar.publication.files import SUMMARY
-from intravar.publication.folders import REVIEW_FILE, private_folder
 from intravar.publication.results import Published
 from intravar.request import read_request
 
@@ -90,7 +89,7 @@ async def download(request: Request) -> Response:
         return _handed(folder / "request.toml", "study.toml")
     path = folder / "report.html"
     if what != "html":
-        path = Path(await desk.whole("report", folder=str(folder), name=what))
+        path = Path(await wrap_future(desk.helper.ask("report", folder=str(folder), name=what)))
     return _handed(path, f"{folder.name}.{what}")
 
 
@@ -102,7 +101,7 @@ async def sheet(request: Request) -> Response:
         raise InputError(f"there is nobody called '{physician}' in this result")
     out = desk.scratch / f"sheets-{plain_name(physician or 'all')}-{key_of(folder)[-40:]}"
     asked = {"folder": str(folder), "out": str(out), "physician": physician}
-    path = Path(await desk.whole("sheets", **asked))
+    path = Path(await wrap_future(desk.helper.ask("sheets", **asked)))
     return _handed(path, path.name if physician else f"{folder.name} sheets.zip")
 
 
@@ -120,8 +119,8 @@ async def compare(request: Request) -> Response:
         raise InputError("two measurements are needed to compare; choose two different ones")
     folders = [desk.places.opened(key)[0] for key in keys]
     first, second = map(str, folders)
-    asked = {"first": first, "second": second, "changed": [_changed(each) for each in folders]}
-    found = await desk.answer("Comparing the two measurements", "compare", **asked)
+    words = "Comparing the two measurements"
+    found = await desk.answer(words, "compare", first=first, second=second)
     return screen("compare", found=found, folders=folders, keys=keys)
 
 
@@ -139,8 +138,7 @@ async def explain(request: Request) -> Response:
     found = None
     if (key, physician) in desk.may_see:
         words = "Looking for the cases"
-        asked = {"folder": str(folder), "physician": physician, "changed": _changed(folder)}
-        found = await desk.answer(words, "explain", **asked)
+        found = await desk.answer(words, "explain", folder=str(folder), physician=physician)
     return screen(
         "explain",
         key=key,
@@ -151,26 +149,14 @@ async def explain(request: Request) -> Response:
     )
 
 
-def _changed(folder: Path) -> float:
-    """Return when a result was written; another version of it is another question."""
-    return (folder / SUMMARY).stat().st_mtime
-
-
 # --- the blind review: plan it, draw pairs, answer one after the other, see the answer ---
 
 
 async def review(request: Request) -> Response:
     """Show the pair that is next, or what a review would give before any were drawn."""
     desk, key, folder, _ = _asked(request)
-    files = [folder / SUMMARY, private_folder(folder) / REVIEW_FILE]
-    found = await desk.answer(
-        "Looking up the pairs",
-        "review",
-        folder=str(folder),
-        reviewer=request.query_params.get("reviewer"),
-        pair=request.query_params.get("pair"),
-        changed=[file.stat().st_mtime_ns for file in files if file.exists()],
-    )
+    asked = {name: request.query_params.get(name) for name in ("reviewer", "pair")}
+    found = await desk.answer("Looking up the pairs", "review", folder=str(folder), **asked)
     name = "review_plan" if found["plan"] else "review"
     return screen(name, key=key, found=found)
 
@@ -183,8 +169,8 @@ async def draw_pairs(request: Request) -> Response:
     if not number.isdigit():
         raise InputError(f"'{number}' is no number of pairs; choose one of the list")
     given = {"more" if form.get("more") else "pairs": int(number)}
-    drawn = desk.helper.ask("draw_pairs", again=True, folder=str(folder), **given)
-    return desk.begin("Drawing pairs", drawn, lambda _: RedirectResponse(f"/review/{key}", 303))
+    onward = RedirectResponse(f"/review/{key}", 303)
+    return desk.begin("Drawing pairs", lambda _: onward, "draw_pairs", folder=str(folder), **given)
 
 
 async def answer_pair(request: Request) -> Response:
@@ -193,17 +179,16 @@ async def answer_pair(request: Request) -> Response:
     form = await request.form()
     names = ("pair", "answer", "reason", "comment", "reviewer")
     given = {name: str(form.get(name, "")) for name in names}
-    kept = desk.helper.ask("keep_answer", again=True, folder=str(folder), **given)
-    onward = f"/review/{key}?{urlencode({'reviewer': given['reviewer']})}"
-    return desk.begin("Keeping the answer", kept, lambda _: RedirectResponse(onward, 303))
+    shown = f"/review/{key}?{urlencode({'reviewer': given['reviewer']})}"
+    onward, words = RedirectResponse(shown, 303), "Keeping the answer"
+    return desk.begin(words, lambda _: onward, "keep_answer", folder=str(folder), **given)
 
 
 async def read_answers(request: Request) -> Response:
     """Add what the answers tell to the measurement, and say it."""
     desk, key, folder, _ = _asked(request)
-    told = desk.helper.ask("read_review", again=True, folder=str(folder))
 
     def shown(found: dict[str, Any]) -> Response:
         return screen("review_read", key=key, found=found)
 
-    return desk.begin("Working out what the answers tell", told, shown)
+    return desk.begin("Working out what the answers tell", shown, "read_review", folder=str(folder))

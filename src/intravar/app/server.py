@@ -124,7 +124,7 @@ def serve(
 
     desk.quit = partial(setattr, server, "should_exit", True)
     try:
-        desk.helper.start()
+        desk.helper.ask("ready")  # so that the first answer comes soon
         if demo:
             app.landing = start_demo(desk)
         ready(f"http://{LOOPBACK}:{number}/?token={token}", places)
@@ -144,8 +144,6 @@ def start_demo(desk: Desk) -> str:
     draft = desk.keep(Draft(path, {"physician": "physician", "decision": "decision"}))
 
     def started(_: None) -> Response:
-        tables.start(desk, draft, out, 10.0)
-        return RedirectResponse("/run", 303)
+        return tables.start(desk, draft, out) if desk.job is None else RedirectResponse("/run", 303)
 
-    made = desk.helper.ask("example", path=str(path))
-    return desk.begin("Making the example", made, started).headers["location"]
+    return desk.begin(tables.MAKING, started, "example", path=str(path)).headers["location"]

@@ -19,6 +19,7 @@ from intravar.publication.folders import private_folder
 from intravar.writing import make_private, make_private_folder, write_private
 
 EXAMPLE_FILE = "example.csv"
+MAKING = "Making the example"
 #: Bytes that are read of an upload at a time.
 AT_A_TIME = 1_000_000
 
@@ -88,8 +89,8 @@ async def example(request: Request) -> Response:
     """Open the example's table."""
     desk = desk_of(request)
     draft = desk.keep(Draft(desk.places.tables() / EXAMPLE_FILE))
-    made = desk.helper.ask("example", again=True, path=str(draft.source))
-    return desk.begin("Making the example", made, lambda _: _to(f"/table/{draft.id}"))
+    shown = f"/table/{draft.id}"
+    return desk.begin(MAKING, lambda _: _to(shown), "example", path=str(draft.source))
 
 
 async def task(request: Request) -> Response:
@@ -101,7 +102,6 @@ async def table(request: Request) -> Response:
     """Show the first rows and what each column seems to be; take over what is chosen."""
     desk = desk_of(request)
     draft = desk.draft(request.path_params["draft"])
-    error = ""
     if request.method == "POST":
         form = await request.form()
         texts = {name: value for name, value in form.items() if isinstance(value, str)}
@@ -113,15 +113,18 @@ async def table(request: Request) -> Response:
             draft.request()
             return _to(f"/check/{draft.id}")
         except InputError as refused:
-            error = refused.naming(on_screen)
+            draft.error = refused.naming(on_screen)
+            return _to(f"/table/{draft.id}")
     seen: dict[str, Any] | None = None
-    asked = {"source": str(draft.source), "reading": draft.reading, "changed": draft.changed}
+    error = draft.error
     try:
-        seen = await desk.answer("Reading the table", "look", **asked)
+        source = str(draft.source)
+        seen = await desk.answer("Reading the table", "look", source=source, reading=draft.reading)
     except OutsideError:
         raise
     except InputError as refused:
         error = error or refused.naming(on_screen)
+    draft.error = ""
     status = 400 if error else 200
     return screen("table", status, draft=draft, seen=seen, error=error, asked=draft.asked)
 
@@ -131,7 +134,9 @@ async def check(request: Request) -> Response:
     desk = desk_of(request)
     draft = desk.draft(request.path_params["draft"])
     draft.request()
-    found = await desk.answer("Checking the table", "check", **_asked(draft))
+    source = str(draft.source)
+    found = await desk.answer("Checking the table", "check", source=source, asked=draft.asked)
+    draft.expected = sum(each["estimated_seconds"] for each in found)
     decision = str(draft.asked.get("decision_word") or draft.asked["decision"])
     return screen(
         "check",
@@ -143,10 +148,6 @@ async def check(request: Request) -> Response:
     )
 
 
-def _asked(draft: Draft) -> dict[str, Any]:
-    return {"source": str(draft.source), "asked": draft.asked, "changed": draft.changed}
-
-
 async def leaks(request: Request) -> Response:
     """Leave out columns that are known only after the decision."""
     draft = desk_of(request).draft(request.path_params["draft"])
@@ -156,7 +157,7 @@ async def leaks(request: Request) -> Response:
 
 
 async def measure(request: Request) -> Response:
-    """Start the measurement, once it is known how long it will take."""
+    """Start the measurement."""
     desk = desk_of(request)
     draft = desk.draft(request.path_params["draft"])
     form = await request.form()
@@ -165,22 +166,18 @@ async def measure(request: Request) -> Response:
         key = private_folder(desk.places.opened(earlier)[0]) / "key.json"
     again = str(form.get("again", ""))
     out = desk.places.allowed(again) if again else desk.places.new_result(str(form.get("name", "")))
-
-    def started(found: list[dict[str, Any]]) -> Response:
-        start(desk, draft, out, sum(each["estimated_seconds"] for each in found), key=key)
-        return _to("/run")
-
-    return desk.begin("Checking the table", desk.helper.ask("check", **_asked(draft)), started)
+    return start(desk, draft, out, key)
 
 
-def start(desk: Desk, draft: Draft, out: Path, seconds: float, key: Path | None = None) -> None:
-    """Start the measurement of a draft."""
+def start(desk: Desk, draft: Draft, out: Path, key: Path | None = None) -> Response:
+    """Start the measurement of a draft, and lead to the screen that shows how it goes on."""
     study = make_private_folder(desk.places.results / "studies") / f"{out.name}.toml"
     write_private(study, draft.request().to_toml(str(draft.source)).encode())
     command = ["measure", str(study), "--out", str(out)]
     command += [] if key is None else ["--key", str(key)]
     log = desk.places.results / "logs" / f"{out.name}.log"
-    desk.start(Job(command, out, seconds, log, draft.id))
+    desk.start(Job(command, out, draft.expected, log, draft.id))
+    return _to("/run")
 
 
 async def run(request: Request) -> Response:

@@ -42,11 +42,8 @@ def example(path: str) -> None:
             cohort.to_polars().write_csv(beside)
 
 
-def look(source: str, reading: Mapping[str, str], changed: float) -> dict[str, Any]:
-    """Return the first rows of a table and what its columns seem to be.
-
-    `changed` is when the file was; another version of it is another question.
-    """
+def look(source: str, reading: Mapping[str, str]) -> dict[str, Any]:
+    """Return the first rows of a table and what its columns seem to be."""
     large = scan_source(source, folder_for_now, least=MANY_ROWS, **reading)
     if large is None:
         read = sources.read_source(source, **reading)
@@ -57,7 +54,7 @@ def look(source: str, reading: Mapping[str, str], changed: float) -> dict[str, A
     return at_first_sight(plain, large.n_rows) | {"notes": notes}
 
 
-def check(source: str, asked: Mapping[str, Any], changed: float) -> list[dict[str, Any]]:
+def check(source: str, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what a check finds, for each decision; nobody is named."""
     told, request = [], Request(**asked)
     several = len(request.decisions) > 1
@@ -104,14 +101,14 @@ def sheets(folder: str, out: str, physician: str | None) -> str:
     return str(archive)
 
 
-def compare(first: str, second: str, changed: list[float]) -> str:
-    """Return what changed from one measurement to another; `changed` is when they were written."""
+def compare(first: str, second: str) -> str:
+    """Return what changed from one measurement to another."""
     compared = publication.compare_each(first, second)
     found = {name: each.naming(on_screen) for name, each in compared.items()}
     return documents.as_fragment(documents.comparison_blocks(found))
 
 
-def explain(folder: str, physician: str, changed: float) -> str:
+def explain(folder: str, physician: str) -> str:
     """Return the cases behind a physician's score, for each decision. Patient-level."""
     published = publication.read_published(folder)
     with published.words.in_errors():
@@ -120,9 +117,7 @@ def explain(folder: str, physician: str, changed: float) -> str:
     return documents.as_fragment([warning, heading, *(cases or [Paragraph(documents.NO_CASES)])])
 
 
-def review(
-    folder: str, reviewer: str | None, pair: str | None, changed: list[float]
-) -> dict[str, Any]:
+def review(folder: str, reviewer: str | None, pair: str | None) -> dict[str, Any]:
     """Return the pair that a reviewer is to answer next, or the plan before any were drawn."""
     design = read_stored(publication.measurement_folders(folder)[1]).design
     if design is None:

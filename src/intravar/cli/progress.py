@@ -101,6 +101,7 @@ class StepLines(_Parts):
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
+        _line(ended=True)
         if isinstance(error, InputError):
             # That program is the app, whose screens call options by their fields.
             from intravar.app.draft import on_screen
@@ -110,7 +111,7 @@ class StepLines(_Parts):
     def step(self, words: str, seconds: float | None = None) -> None:
         """See :class:`intravar.processes.Listener`."""
         self._begun_with = None
-        _line(step=words, seconds=seconds)
+        _line(step=words)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
         """See :class:`intravar.processes.Listener`."""
@@ -122,7 +123,7 @@ class StepLines(_Parts):
 
 
 def _line(**told: Any) -> None:
-    print(json.dumps(told), file=sys.stderr, flush=True)
+    print(json.dumps(told | {"at": time.time()}), file=sys.stderr, flush=True)
 
 
 def _interrupt_when_closed() -> None:

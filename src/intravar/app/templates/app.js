@@ -8,9 +8,16 @@
     const look = async () => {
       try {
         const answer = await fetch(location.href);
-        const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const text = await answer.text();
+        const next = new DOMParser().parseFromString(text, "text/html");
         if (answer.url !== location.href) { location.replace(answer.url); return; }
-        if (!next.getElementById("going")) { location.reload(); return; }
+        if (!next.getElementById("going")) {
+          // What came is shown and not asked for again: it may have taken long.
+          document.open();
+          document.write(text);
+          document.close();
+          return;
+        }
         for (const each of going.querySelectorAll("[id]")) {
           const now = next.getElementById(each.id);
           if (now && now.innerHTML !== each.innerHTML) each.replaceChildren(...now.childNodes);
