@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from intravar.errors import InputError, RowError, option, told
+from intravar.errors import InputError, RowError, errors_in, option
 from intravar.wording import Sentence, Words
 
 
@@ -16,11 +16,11 @@ def test_what_a_user_wrote_is_never_taken_for_a_place() -> None:
 
 
 def test_a_message_within_a_message_keeps_its_options() -> None:
-    remedy = told("name it with {}", option("exclude", "a b"))
+    remedy = Sentence("name it with {}", option("exclude", "a b"))
     error = InputError(Sentence("no {case} is left; {remedy}", remedy=remedy))
     assert str(error) == "no patient is left; name it with exclude=['a b']"
     assert error.on_command_line == "no patient is left; name it with --exclude 'a b'"
-    with pytest.raises(InputError) as met, Words(case="claim", cases="claims").in_errors():
+    with pytest.raises(InputError) as met, errors_in(Words(case="claim", cases="claims")):
         raise error
     assert str(met.value) == "no claim is left; name it with exclude=['a b']"
     assert met.value.on_command_line == "no claim is left; name it with --exclude 'a b'"

@@ -17,7 +17,7 @@ import intravar
 from intravar import InputError, Request
 from intravar.cli import app, endings
 from intravar.documents import write_files
-from intravar.errors import option
+from intravar.errors import errors_in, option
 from intravar.measurement.columns import COLUMNS
 from intravar.publication import check_lines, unmeasurable
 from intravar.request import read_request
@@ -69,7 +69,7 @@ def test_text_of_theirs_stays_as_it_is(text: str) -> None:
 def test_errors_are_said_in_their_words() -> None:
     words = Words("judge", "judges", "patient visit", "patient visits")
     told = Sentence("no {case} of {a_decider}; see {option}", option=option("physician"))
-    with pytest.raises(InputError) as refused, words.in_errors(), words.in_errors():
+    with pytest.raises(InputError) as refused, errors_in(words), errors_in(words):
         raise InputError(told)
     assert str(refused.value) == "no patient visit of a judge; see physician"
     assert refused.value.on_command_line.endswith("see --physician")

@@ -8,12 +8,16 @@ from __future__ import annotations
 import errno
 import functools
 import re
-import shlex
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from intravar.wording import USUAL, Sentence, Words, naming
+from intravar.wording import Option as Option
+from intravar.wording import flag_of as flag_of
+from intravar.wording import option as option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,9 +25,6 @@ if TYPE_CHECKING:
 
 #: How near a name must be to be offered instead of one that is not known.
 NEAR = 0.6
-#: Arguments that are called otherwise on the command line.
-_FLAGS = {"most": "--pairs", "labels": "--label", "random_state": "--seed"}
-_LISTS = ("covariates", "exclude", "after", "categorical", "methods")
 #: What the machine may lack, in plain words.
 _MACHINE = {
     errno.ENOSPC: "no space is left on the disk; make room or write elsewhere",
@@ -42,72 +43,6 @@ if hasattr(errno, "EDQUOT"):
 _FOREIGN = re.compile(r"\(os error (\d+)\)")
 
 
-class Option(NamedTuple):
-    """An argument that a message names: as Python does, or as a flag of the command."""
-
-    name: str
-    value: str | None = None
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return self.name
-        return (
-            f"{self.name}={[self.value]!r}"
-            if self.name in _LISTS
-            else f"{self.name}={self.value!r}"
-        )
-
-    @property
-    def flag(self) -> str:
-        """What it is called on the command line, with its value."""
-        flag = flag_of(self.name)
-        return flag if self.value is None else f"{flag} {shlex.quote(self.value)}"
-
-    def naming(self, how: Callable[[Option], str]) -> str:
-        """Say it as somebody calls options."""
-        return how(self)
-
-
-#: How messages name one.
-option = Option
-
-
-class Told(str):
-    """A message as Python says it, which the command line says in other words: it keeps its parts.
-
-    Examples
-    --------
-    >>> message = told("choose one of {:,} with {}", 2000, option("table", "visits"))
-    >>> message, message.naming(lambda each: each.flag)
-    ("choose one of 2,000 with table='visits'", 'choose one of 2,000 with --table visits')
-    """
-
-    __slots__ = ("template", "values")
-    template: str
-    values: tuple[object, ...]
-
-    def naming(self, how: Callable[[Option], str]) -> str:
-        """Say it as somebody calls options."""
-        return self.template.format(*(naming(value, how) for value in self.values))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Let it go to another process whole."""
-        return told, (self.template, *self.values)
-
-
-def told(template: str, *values: object) -> Told:
-    """Fill the places of a template, in their order, with values, options and messages."""
-    made = Told(template.format(*values))
-    made.template, made.values = template, values
-    return made
-
-
-def naming(value: object, how: Callable[[Option], str]) -> object:
-    """Return a value of a message with the options in it as somebody calls them."""
-    said: Callable[..., str] | None = getattr(value, "naming", None)
-    return value if said is None else said(how)
-
-
 class InputError(ValueError):
     """The input cannot be used; the message names what, and what to do about it.
 
@@ -116,14 +51,14 @@ class InputError(ValueError):
     Parameters
     ----------
     message
-        As Python says it; with values a template whose places they fill, see :func:`told`.
-    *values
+        As Python says it; with values the template of a :class:`intravar.wording.Sentence`.
+    *values, **named
         For the places of the template.
 
     Attributes
     ----------
     message
-        As it was raised; a :class:`intravar.wording.Sentence` can be said in other words.
+        As it was raised; a sentence can be said in other words.
 
     Examples
     --------
@@ -132,8 +67,8 @@ class InputError(ValueError):
     ("choose one with table='visits'", 'choose one with --table visits')
     """
 
-    def __init__(self, message: str, *values: object) -> None:
-        self.message = told(message, *values) if values else message
+    def __init__(self, message: str, *values: object, **named: object) -> None:
+        self.message = Sentence(message, *values, **named) if values or named else message
         super().__init__(str(self.message))
 
     def naming(self, how: Callable[[Option], str]) -> str:
@@ -185,23 +120,23 @@ class RowError(InputError):
 
 
 @contextmanager
+def errors_in(words: Words) -> Iterator[None]:
+    """Say what is wrong with the input in the words of whoever asked."""
+    try:
+        yield
+    except InputError as error:
+        if not isinstance(error.message, Sentence) or words == USUAL:
+            raise
+        raise InputError(error.message.in_words(words)) from error
+
+
+@contextmanager
 def counted_among(rows: Sequence[int] | np.ndarray[Any, Any]) -> Iterator[None]:
     """Name rows in errors by where they stood before some were left out."""
     try:
         yield
     except RowError as error:
         raise error.among(rows) from None
-
-
-def flag_of(name: str) -> str:
-    """Return what an argument is called on the command line.
-
-    Examples
-    --------
-    >>> flag_of("min_panel"), flag_of("random_state")
-    ('--min-panel', '--seed')
-    """
-    return _FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], *, remedy: str) -> InputError:

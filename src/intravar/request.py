@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import partial
@@ -16,8 +17,8 @@ from typing import Any, Literal, get_args
 
 import tomli_w
 
-from intravar.errors import InputError, option, renamed, unknown_name, warn_of
-from intravar.wording import LONGEST_LABEL, LONGEST_TITLE, Words, checked_pair, checked_word
+from intravar.errors import InputError, printable, renamed, unknown_name, warn_of
+from intravar.wording import Words, option
 
 Missing = Literal["indicator", "drop", "impute"]
 Repeated = Literal["once", "all"]
@@ -53,6 +54,9 @@ _LIMITS: dict[str, tuple[Callable[[float], bool], str]] = {
         "give 1 (hide nothing), or 3 or more",
     ),
 }
+
+#: Letters of a word, of a label and of a title at the most.
+LONGEST_WORD, LONGEST_LABEL, LONGEST_TITLE = 40, 80, 120
 
 SUFFIX = ".toml"
 #: Entry of `[words]` that names a file of words which an institution keeps.
@@ -469,3 +473,57 @@ def requested(
     if is_request_file(source):
         return read_request(source, **given)
     return source, Request(**given)
+
+
+def checked_pair(name: str, asked: str | None) -> str | None:
+    """Return a word for one and several, or say what is wrong with it.
+
+    Examples
+    --------
+    >>> checked_pair("decider_word", " hospital, hospitals")
+    'hospital,hospitals'
+    >>> checked_pair("decider_word", "judge")
+    Traceback (most recent call last):
+    intravar.errors.InputError: decider_word is 'judge'; give one and several with a comma \
+between, such as judge,judges
+    """
+    if asked is None:
+        return None
+    parts = [part.strip() for part in asked.split(",")]
+    if len(parts) != 2 and asked.strip():
+        raise InputError(
+            "{} is '{}'; give one and several with a comma between, such as {},{}s",
+            option(name),
+            _shown(asked),
+            _shown(parts[0]),
+            _shown(parts[0]),
+        )
+    return ",".join(str(checked_word(name, part)) for part in parts)
+
+
+def checked_word(name: str, asked: str | None, longest: int = LONGEST_WORD) -> str | None:
+    """Return a word of others that may stand in every sentence, or say what is wrong with it."""
+    if asked is None:
+        return None
+    word = " ".join(unicodedata.normalize("NFC", asked).split(" ")).strip()
+    if not word:
+        raise InputError("{} is empty; give a word, or leave it out", option(name))
+    if printable(word) != word or set(word) & set("\n\t"):
+        raise InputError(
+            "{} is '{}'; it holds characters that are not text, leave them out",
+            option(name),
+            _shown(word),
+        )
+    if len(word) > longest:
+        raise InputError(
+            "{} has {} letters ('{}'); give {} at the most",
+            option(name),
+            len(word),
+            _shown(word),
+            longest,
+        )
+    return word
+
+
+def _shown(text: str) -> str:
+    return printable(" ".join(text.split()))[:60]

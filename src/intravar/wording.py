@@ -7,18 +7,51 @@ Sentences have named places for these words. Where the words are known, they are
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from intravar.errors import InputError, Option, naming, option, printable
-
-#: Letters of a word, of a label and of a title at the most.
-LONGEST_WORD, LONGEST_LABEL, LONGEST_TITLE = 40, 80, 120
 #: What begins with the sound of a vowel, and what only looks like it.
 _VOWEL = re.compile(r"(?!uni|use|eu|one|once)[aeiou]|hour|honest|honour|heir", re.IGNORECASE)
+
+#: Arguments that are called otherwise on the command line.
+_FLAGS = {"most": "--pairs", "labels": "--label", "random_state": "--seed"}
+_LISTS = ("covariates", "exclude", "after", "categorical", "methods")
+
+
+class Option(NamedTuple):
+    """An argument that a message names: as Python does, or as a flag of the command."""
+
+    name: str
+    value: str | None = None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return self.name
+        value = [self.value] if self.name in _LISTS else self.value
+        return f"{self.name}={value!r}"
+
+    @property
+    def flag(self) -> str:
+        """What it is called on the command line, with its value."""
+        flag = flag_of(self.name)
+        return flag if self.value is None else f"{flag} {shlex.quote(self.value)}"
+
+
+#: How messages name one.
+option = Option
+
+
+def flag_of(name: str) -> str:
+    """Return what an argument is called on the command line.
+
+    Examples
+    --------
+    >>> flag_of("min_panel"), flag_of("random_state")
+    ('--min-panel', '--seed')
+    """
+    return _FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
 class _Forms:
@@ -117,8 +150,8 @@ class Words(_Forms):
             asked.get("title"),
         )
 
-    def fill(self, template: str, /, **values: object) -> str:
-        """Fill a template whose places have the names of the attributes, and values by name.
+    def fill(self, template: str, /, *values: object, **named: object) -> str:
+        """Fill a template whose places have the names of the attributes, or of what is given.
 
         Examples
         --------
@@ -126,15 +159,15 @@ class Words(_Forms):
         >>> umpires.fill("{A_decider} {says_yes} in {share} of 100", share=40)
         'An umpire decides for strike in 40 of 100'
         """
-        told = {
-            name: self.said(value) if isinstance(value, Sentence) else value
-            for name, value in values.items()
-        }
-        return template.format_map(vars(self) | told)
+        said = {name: self._said(value) for name, value in named.items()}
+        return template.format(*map(self._said, values), **(vars(self) | said))
+
+    def _said(self, value: object) -> object:
+        return self.said(value) if isinstance(value, Sentence) else value
 
     def said(self, text: str) -> str:
         """Say a sentence in these words; text of others stays as it is."""
-        return self.fill(text.template, **text.values) if isinstance(text, Sentence) else text
+        return text.in_words(self) if isinstance(text, Sentence) else text
 
     def role(self, use: str) -> str:
         """Return what to call the use of a column.
@@ -171,17 +204,6 @@ class Words(_Forms):
             if column.startswith((f"{name}=", f"{name} (missing)")):
                 return f"{label}{column[len(name) :]}"
         return column
-
-    @contextmanager
-    def in_errors(self) -> Iterator[None]:
-        """Say what is wrong with the input in these words."""
-        try:
-            yield
-        except InputError as error:
-            message = error.message
-            if not isinstance(message, Sentence) or self == USUAL:
-                raise
-            raise InputError(Sentence.of(self, message.template, message.values)) from error
 
 
 def with_article(word: str) -> str:
@@ -222,42 +244,58 @@ class Sentence(str):
     ----------
     template
         With the fields of :meth:`Words.fill`.
-    **values
-        What else the template names; a sentence among them is said in the same words.
+    *values, **named
+        What else the template has places for, in their order and by name: values, options, and
+        sentences, which are said in the same words.
 
     Examples
     --------
-    >>> told = Sentence("{n} {cases} of {a_decider} in '{name}'", n=2, name="patient")
+    >>> told = Sentence("{} {cases} of {a_decider} in '{name}'", 2, name="patient")
     >>> told
     "2 patients of a physician in 'patient'"
     >>> Words(decider="agency", cases="claims").said(told)
     "2 claims of an agency in 'patient'"
+    >>> naming(Sentence("choose one with {}", option("table", "visits")), lambda each: each.flag)
+    'choose one with --table visits'
     """
 
-    __slots__ = ("template", "values", "words")
+    __slots__ = ("named", "template", "values", "words")
     template: str
-    values: dict[str, object]
+    values: tuple[object, ...]
+    named: dict[str, object]
     words: Words
 
-    def __new__(cls, template: str, /, **values: object) -> Sentence:
+    def __new__(cls, template: str, /, *values: object, **named: object) -> Sentence:
         """Fill the template with the usual words."""
-        return cls.of(USUAL, template, values)
+        return cls.of(USUAL, template, values, named)
 
     @classmethod
-    def of(cls, words: Words, template: str, values: dict[str, object]) -> Sentence:
+    def of(
+        cls, words: Words, template: str, values: tuple[object, ...], named: dict[str, object]
+    ) -> Sentence:
         """Fill the template with some words."""
-        made = super().__new__(cls, words.fill(template, **values))
-        made.template, made.values, made.words = template, values, words
+        made = super().__new__(cls, words.fill(template, *values, **named))
+        made.template, made.values, made.named, made.words = template, values, named, words
         return made
 
-    def naming(self, how: Callable[[Option], str]) -> str:
-        """Say it as somebody calls options."""
-        called = {name: naming(value, how) for name, value in self.values.items()}
-        return self.words.fill(self.template, **called)
+    def in_words(self, words: Words) -> Sentence:
+        """Return the sentence in other words."""
+        return Sentence.of(words, self.template, self.values, self.named)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let it go to another process whole."""
-        return Sentence.of, (self.words, self.template, self.values)
+        return Sentence.of, (self.words, self.template, self.values, self.named)
+
+
+def naming(value: object, how: Callable[[Option], str]) -> object:
+    """Return an option, or a sentence with the options in it, as somebody calls them."""
+    if isinstance(value, Option):
+        return how(value)
+    if not isinstance(value, Sentence):
+        return value
+    values = (naming(each, how) for each in value.values)
+    named = {name: naming(each, how) for name, each in value.named.items()}
+    return value.words.fill(value.template, *values, **named)
 
 
 def pair_of(asked: str | None, usual: tuple[str, str]) -> tuple[str, str]:
@@ -266,57 +304,3 @@ def pair_of(asked: str | None, usual: tuple[str, str]) -> tuple[str, str]:
         return usual
     one, _, several = asked.partition(",")
     return one.strip(), several.strip()
-
-
-def checked_pair(name: str, asked: str | None) -> str | None:
-    """Return a word for one and several, or say what is wrong with it.
-
-    Examples
-    --------
-    >>> checked_pair("decider_word", " hospital, hospitals")
-    'hospital,hospitals'
-    >>> checked_pair("decider_word", "judge")
-    Traceback (most recent call last):
-    intravar.errors.InputError: decider_word is 'judge'; give one and several with a comma \
-between, such as judge,judges
-    """
-    if asked is None:
-        return None
-    parts = [part.strip() for part in asked.split(",")]
-    if len(parts) != 2 and asked.strip():
-        raise InputError(
-            "{} is '{}'; give one and several with a comma between, such as {},{}s",
-            option(name),
-            _shown(asked),
-            _shown(parts[0]),
-            _shown(parts[0]),
-        )
-    return ",".join(str(checked_word(name, part)) for part in parts)
-
-
-def checked_word(name: str, asked: str | None, longest: int = LONGEST_WORD) -> str | None:
-    """Return a word of others that may stand in every sentence, or say what is wrong with it."""
-    if asked is None:
-        return None
-    word = " ".join(unicodedata.normalize("NFC", asked).split(" ")).strip()
-    if not word:
-        raise InputError("{} is empty; give a word, or leave it out", option(name))
-    if printable(word) != word or set(word) & set("\n\t"):
-        raise InputError(
-            "{} is '{}'; it holds characters that are not text, leave them out",
-            option(name),
-            _shown(word),
-        )
-    if len(word) > longest:
-        raise InputError(
-            "{} has {} letters ('{}'); give {} at the most",
-            option(name),
-            len(word),
-            _shown(word),
-            longest,
-        )
-    return word
-
-
-def _shown(text: str) -> str:
-    return printable(" ".join(text.split()))[:60]

@@ -13,6 +13,7 @@ from intravar import documents, publication, sources
 from intravar import review as pair_review
 from intravar.app.draft import at_first_sight, on_screen
 from intravar.documents.blocks import Heading, Note, Paragraph
+from intravar.errors import errors_in
 from intravar.preparation.check import checked_each, folder_for_now
 from intravar.request import Request
 from intravar.review.store import read_stored
@@ -111,7 +112,7 @@ def compare(first: str, second: str) -> str:
 def explain(folder: str, physician: str) -> str:
     """Return the cases behind a physician's score, for each decision. Patient-level."""
     published = publication.read_published(folder)
-    with published.words.in_errors():
+    with errors_in(published.words):
         cases = documents.cases_of_each(Path(folder), physician, published, beside=3)
     warning, heading = Note("", publication.WARNING, "alarm"), Heading("Decisions that surprised")
     return documents.as_fragment([warning, heading, *(cases or [Paragraph(documents.NO_CASES)])])

@@ -13,7 +13,7 @@ import intravar
 from intravar import cli, documents, publication
 from intravar.cli.check import print_blocks
 from intravar.cli.options import described
-from intravar.errors import InputError
+from intravar.errors import InputError, errors_in
 from intravar.study import report as study_report
 from intravar.writing import checked_target, privacy_words, whole_file, write_private
 
@@ -56,7 +56,7 @@ def explain(
         else:
             print_blocks(console, documents.rule_blocks(found, words), "see --json")
         return
-    with words.in_errors():
+    with errors_in(words):
         table = intravar.explain(folder, physician, most=most, decision=decision)
     warning = publication.WARNING
     if out is not None:

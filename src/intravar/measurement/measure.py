@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from sklearn.base import clone
 
-from intravar.errors import InputError, option, renamed
+from intravar.errors import InputError, errors_in, option, renamed
 from intravar.estimators import METHODS, Estimator, default_method, make_estimator
 from intravar.estimators.base import REPEATS, Size, introduce
 from intravar.estimators.noise import Noise, noise_of
@@ -43,7 +43,6 @@ from intravar.processes import Listener, Nobody
 from intravar.request import Request, requested, shown_fields
 from intravar.runs.settings import RunSettings, limits_of
 from intravar.seeds import stream
-from intravar.wording import Sentence
 
 if TYPE_CHECKING:
     from intravar.measurement.wider.strata import Course, Strata
@@ -149,7 +148,7 @@ def measured(
     they were given, with their settings.
     """
     settings = settings or RunSettings()
-    with request.words.in_errors():
+    with errors_in(request.words):
         steps = _Steps(tell)
         methods = chosen_methods(request)
         if len(request.decisions) > 1:
@@ -308,14 +307,12 @@ def _checked(
         largest = int(found.panels.table["n_patients"].max())  # type: ignore[arg-type]
         if largest < FEWEST_IN_A_PANEL:
             raise InputError(
-                Sentence(
-                    "no {decider} has {fewest_in_a_panel} {cases} or more (the largest panel "
-                    "has {largest}); there is nothing to compare: name another column with "
-                    "{physician}, one of groups or hospitals say",
-                    fewest_in_a_panel=FEWEST_IN_A_PANEL,
-                    largest=largest,
-                    physician=option("physician"),
-                )
+                "no {decider} has {fewest_in_a_panel} {cases} or more (the largest panel "
+                "has {largest}); there is nothing to compare: name another column with "
+                "{physician}, one of groups or hospitals say",
+                fewest_in_a_panel=FEWEST_IN_A_PANEL,
+                largest=largest,
+                physician=option("physician"),
             )
     limits_of(checks, settings)
     return checks
@@ -457,13 +454,11 @@ def chosen_methods(request: Request) -> list[str]:
             )
     if main != REPEATS and METHODS[main].estimand == "order":
         raise InputError(
-            Sentence(
-                "method '{main}' ranks {deciders} but does not measure a discordance; "
-                "choose another with {method} and set it beside with {methods}",
-                main=main,
-                method=option("method"),
-                methods=option("methods", main),
-            )
+            "method '{main}' ranks {deciders} but does not measure a discordance; "
+            "choose another with {method} and set it beside with {methods}",
+            main=main,
+            method=option("method"),
+            methods=option("methods", main),
         )
     return names
 

@@ -341,11 +341,9 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
     order = np.array([place[str(name)] for name in prepared.observed.physicians], dtype=np.int64)
     if not model.n_repeated_[order].any():
         raise InputError(
-            Sentence(
-                "no {decider} saw a case of column {case_column} twice; name the column "
-                "that is equal where the same case was seen again",
-                case_column=option("case"),
-            )
+            "no {decider} saw a case of column {case_column} twice; name the column "
+            "that is equal where the same case was seen again",
+            case_column=option("case"),
         )
     counted = cases["physician"].cast(pl.String).value_counts()
     decisions = dict(counted.iter_rows())

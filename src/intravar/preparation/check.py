@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from intravar.errors import InputError, counted_among, option
+from intravar.errors import InputError, counted_among, errors_in, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import REPEATS, CommonEstimator, Size
 from intravar.preparation.cost import Cost, estimate_cost
@@ -173,7 +173,7 @@ def checked_each(
     that is removed when the program ends. With `whole` all patients are held, however many they
     are.
     """
-    with request.words.in_errors():
+    with errors_in(request.words):
         return _checked(source, request, spool or folder_for_now, whole)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.errors import InputError, counted_among, option, told
+from intravar.errors import InputError, counted_among, option
 from intravar.observed import Observed
 from intravar.panels import in_content_order
 from intravar.preparation.decisions import CodedDecision, code_decision, physician_names
@@ -202,8 +202,8 @@ def _check_left(
     if portion is None:
         lost = dropped | ({INCOMPLETE: decided.height} if decided.height else {})
         reasons = "; ".join(f"{count:,} because {why}" for why, count in lost.items() if count)
-        remedy = told("use {} or fewer covariates", option("missing", "indicator"))
-        raise InputError(Sentence(f"no row is left ({reasons}); {{remedy}}", remedy=remedy))
+        remedy = Sentence("use {} or fewer covariates", option("missing", "indicator"))
+        raise InputError(f"no row is left ({reasons}); {{remedy}}", remedy=remedy)
     if len(np.unique(portion.observed.decision)) < 2:
         raise InputError(
             f"every decision in column '{roles.decision}' is the same in the rows that are left; "

@@ -16,7 +16,7 @@ import polars as pl
 from scipy.stats import norm
 
 from intravar.arrays import FloatArray
-from intravar.errors import InputError, Option, naming, option, told
+from intravar.errors import InputError, Option, option
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.measurement.sentences import SEEN_BY_TWO, WHY_DIFFERENT
@@ -31,7 +31,7 @@ from intravar.publication.scores import FEWEST_PATIENTS
 from intravar.publication.strata import SURE
 from intravar.request import MATTERS, Request, in_section
 from intravar.tables import MOST_DISCORDANCE
-from intravar.wording import USUAL, Words, agree
+from intravar.wording import USUAL, Sentence, Words, agree, naming
 
 _ENDS = ("discordance", "low", "high")
 #: Parts of a request that say which patients are meant.
@@ -154,7 +154,7 @@ class _Pair(NamedTuple):
         """Return exact figures from the private files of these names, or what was published."""
         if not self.exact:
             return list(published)
-        remedy = told("compare where both were measured, or leave {} out", option("exact"))
+        remedy = Sentence("compare where both were measured, or leave {} out", option("exact"))
         return [
             private_table(folder, name, "exact figures", remedy)
             for folder, name in zip(self.folders, names, strict=True)
@@ -405,14 +405,14 @@ def _notes(
     # The default method may be named.
     names = [name for name in second.differences(first.as_dict()) if name != "method"]
     given = {name: [_given(getattr(each, name)) for each in requests] for name in names}
-    parts = [told("{}: {} then {}", option(name), *both) for name, both in given.items()]
+    parts = [Sentence("{}: {} then {}", option(name), *both) for name, both in given.items()]
     if stored[0].source != stored[1].source:
-        parts.insert(0, told("source: {} then {}", stored[0].source, stored[1].source))
+        parts.insert(0, Sentence("source: {} then {}", stored[0].source, stored[1].source))
     if parts:
         columns = {each.name for each in in_section("columns")} & {*names}
         may = "; they may measure different things" if columns else ""
         places = ", ".join("{}" for _ in parts)
-        notes.append(told(f"the requests differ in {places}{may}", *parts))
+        notes.append(Sentence(f"the requests differ in {places}{may}", *parts))
     return notes
 
 

@@ -16,7 +16,6 @@ from intravar.observed import handed_back
 from intravar.publication.files import measurement_folder, read_published
 from intravar.publication.folders import CASES_FILE, PATIENTS_FILE, file_of, private_folder
 from intravar.publication.pseudonyms import Addresses, as_known
-from intravar.wording import Sentence
 
 WARNING = "CASE-LEVEL: people can be recognised from this; keep it where the data are"
 
@@ -113,7 +112,7 @@ def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None)
         "were learned from; {sample} says how many {cases} these have"
     )
     if not (patients["physician"] == name).any():
-        raise InputError(Sentence(words, value=called or name, sample=option("sample")))
+        raise InputError(words, value=called or name, sample=option("sample"))
 
 
 def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:

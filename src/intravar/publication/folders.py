@@ -21,9 +21,10 @@ from typing import Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from intravar.errors import InputError, option, told
+from intravar.errors import InputError, option
 from intravar.publication.files import read_asked
 from intravar.request import Request
+from intravar.wording import Sentence
 from intravar.writing import (
     as_listed,
     check_writable,
@@ -107,7 +108,7 @@ def checked_out(
                 "'{}' holds the result of another request (other {}); name another folder "
                 "with {}, or overwrite it with {}",
                 path,
-                told(", ".join("{}" for _ in other), *other),
+                Sentence(", ".join("{}" for _ in other), *other),
                 option("out"),
                 option("replace"),
             )
@@ -130,7 +131,7 @@ def _refuse_foreign(folder: Path, kind: Kind) -> None:
         what, away = f"'{name}', which is not a result of intravar", "it"
         if not (folder / LISTING).exists() and read_asked(folder) is not None:
             what, away = "a result of an older version of intravar", "it and its private folder"
-        remedy = told("name another folder with {}, or move {} away", option("out"), away)
+        remedy = Sentence("name another folder with {}, or move {} away", option("out"), away)
         raise InputError("'{}' holds {}; {}", folder, what, remedy)
 
 

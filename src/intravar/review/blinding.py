@@ -10,8 +10,9 @@ from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
 from intravar.arrays import BoolArray, FloatArray
-from intravar.errors import InputError, option, told
+from intravar.errors import InputError, option
 from intravar.seeds import stream
+from intravar.wording import Sentence
 
 #: From here on (area under the curve, 0.5 is chance) a value tells the decision.
 VALUE_TELLS = 0.95
@@ -81,9 +82,9 @@ def refuse_telling_columns(table: pl.DataFrame, decision: BoolArray, *, recorded
         if strength(column, decision) < VALUE_TELLS:
             continue
         remedy = (
-            told("measure again without it: {}", option("exclude", column.name))
+            Sentence("measure again without it: {}", option("exclude", column.name))
             if recorded
-            else told("leave it out of {}", option("show"))
+            else Sentence("leave it out of {}", option("show"))
         )
         raise InputError(
             "column '{}' tells the decision nearly always; a reviewer who sees it is not blind, "
@@ -106,12 +107,12 @@ def refuse_telling_names(names: pl.Series, physician: pl.Series, decision: BoolA
             continue
         what = "the rows of the table" if rows else f"the ids in column '{names.name}'"
         remedy = (
-            told(
+            Sentence(
                 "put the rows into a random order, or name ids with {}, and measure again",
                 option("patient"),
             )
             if rows
-            else told("name another column with {} and measure again", option("patient"))
+            else Sentence("name another column with {} and measure again", option("patient"))
         )
         raise InputError(
             "{} tell the decision (sorted by it, or made from it?), so that a reviewer would not "

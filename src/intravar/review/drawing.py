@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.errors import InputError, option, unknown_name
+from intravar.errors import InputError, errors_in, option, unknown_name
 from intravar.measurement.cases import as_text, typed
 from intravar.preparation.decisions import physician_names
 from intravar.publication.explain import measurement_folders
@@ -23,7 +23,6 @@ from intravar.review.blinding import refuse_telling_columns, refuse_telling_name
 from intravar.review.design import PAIRS, Design, DrawnPair, checked_size, draw_pairs
 from intravar.sources import read_source
 from intravar.text import clean_name
-from intravar.wording import Sentence
 
 _KEPT = ("row", "physician", "decision")
 
@@ -119,7 +118,7 @@ def draw(
 
     opened = store.open_folder(folder)
     packet = None if out is None else checked_packet(out)
-    with opened.words.in_errors(), store.changing(opened.private) as stored:
+    with errors_in(opened.words), store.changing(opened.private) as stored:
         _refuse_nothing_to_review(opened)
         if more is None:
             _refuse_answered(stored, replace_drawn)
@@ -223,12 +222,10 @@ def _refuse_physician(shown: pl.DataFrame, physician: pl.Series) -> None:
         groups = pl.DataFrame({"value": column, "physician": physician}).group_by("physician")
         if column.n_unique() > 1 and groups.agg(pl.col("value").n_unique())["value"].max() == 1:
             raise InputError(
-                Sentence(
-                    "column '{name}' is the same for all {cases} of {a_decider}, so that it "
-                    "tells who decided; leave it out of {show}",
-                    name=column.name,
-                    show=option("show"),
-                )
+                "column '{name}' is the same for all {cases} of {a_decider}, so that it "
+                "tells who decided; leave it out of {show}",
+                name=column.name,
+                show=option("show"),
             )
 
 

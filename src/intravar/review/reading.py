@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from intravar.errors import InputError
+from intravar.errors import InputError, errors_in
 from intravar.review import store
 from intravar.review.answers import Agreement, agreement, by_pair, judgement, read_answers, reasons
 from intravar.review.design import Design
@@ -169,7 +169,7 @@ def read(folder: str | os.PathLike[str], files: Sequence[str | os.PathLike[str]]
     from intravar.review.publishing import publish_review
 
     opened = store.open_folder(folder)
-    with opened.words.in_errors(), store.changing(opened.private) as stored:
+    with errors_in(opened.words), store.changing(opened.private) as stored:
         design = store.drawn(stored)
         new = read_answers(files, design)
         answers = {

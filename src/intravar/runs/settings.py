@@ -13,13 +13,14 @@ import numpy as np
 import psutil
 
 from intravar.arrays import IntArray
-from intravar.errors import InputError, option, renamed, told
+from intravar.errors import InputError, option, renamed
 from intravar.estimators import METHODS
 from intravar.estimators.base import Size
 from intravar.preparation.check import Check, folder_for_now
 from intravar.preparation.cost import memory_of_learning
 from intravar.preparation.sample import Census, Drawn, most_read
 from intravar.processes import count_workers
+from intravar.wording import Sentence
 from intravar.writing import make_private_folder
 
 #: Patients in a bucket where memory is no concern: enough to keep a processor busy for seconds.
@@ -197,7 +198,7 @@ def _refused(memory: float, load: Load) -> str:
     """Say which limit would do, or with which sample this one would."""
     enough = math.ceil(load.least() / 1e8) / 10
     read = f", and to read a panel of {load.largest:,}," if load.largest > LEAST_BUCKET else ""
-    said = told(
+    said = Sentence(
         "{} is {:.2f} GB; to learn from {:,} rows with {} columns{} takes {:.1f} GB: allow {}",
         option("memory"),
         memory / 1e9,
@@ -210,7 +211,7 @@ def _refused(memory: float, load: Load) -> str:
     fewer = int((memory - load.fixed) / load.each) // 1000 * 1000
     smaller = replace(load, n_sampled=fewer)
     if load.largest and fewer >= LEAST_LEARNED and smaller.least() <= memory:
-        return told("{}, or learn from fewer with {}", said, option("sample", str(fewer)))
+        return Sentence("{}, or learn from fewer with {}", said, option("sample", str(fewer)))
     return said
 
 

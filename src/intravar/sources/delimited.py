@@ -15,9 +15,10 @@ from pathlib import Path
 
 import polars as pl
 
-from intravar.errors import InputError, option, told
+from intravar.errors import InputError, option
 from intravar.sources.paths import GZIP_MAGIC, read_bytes
 from intravar.text import checked_names, clean_name, first_line, shortened
+from intravar.wording import Sentence
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -101,7 +102,7 @@ def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:
         raise InputError(
             "'{}' is not a table but binary data; give CSV, Parquet or a database{}",
             path,
-            told(" (or {})", option("encoding", "utf-16")) if _looks_like_utf16(data) else "",
+            Sentence(" (or {})", option("encoding", "utf-16")) if _looks_like_utf16(data) else "",
         )
     try:
         return data.decode(encoding).removeprefix("\ufeff"), encoding

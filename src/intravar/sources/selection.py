@@ -13,10 +13,11 @@ from typing import Any
 
 import polars as pl
 
-from intravar.errors import InputError, option, told, unknown_name
+from intravar.errors import InputError, option, unknown_name
 from intravar.sources.texts import text_forms, typed_texts
 from intravar.text import clean_name, shortened, without_missing
 from intravar.where import Combined, IsMissing, Negated, Population, Value
+from intravar.wording import Sentence
 
 _LARGEST = 2**63
 _COMPARE = {
@@ -69,7 +70,7 @@ def _holds(table: pl.DataFrame, population: Population) -> pl.Series:
 def _column(table: pl.DataFrame, name: str) -> pl.Series:
     wanted = clean_name(name)
     if wanted not in table.columns:
-        remedy = told("{}; the table has {}", option("where"), ", ".join(table.columns[:8]))
+        remedy = Sentence("{}; the table has {}", option("where"), ", ".join(table.columns[:8]))
         raise unknown_name("column", wanted, table.columns, remedy=remedy)
     column = table[wanted]
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration, pl.Time):

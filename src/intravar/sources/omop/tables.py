@@ -11,12 +11,13 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from intravar.errors import InputError, option, told
+from intravar.errors import InputError, option
 from intravar.sources.databases.base import open_database, quoted
 from intravar.sources.databases.connections import Database
 from intravar.sources.paths import database_kind, existing, open_zip, read_member, without_password
 from intravar.sources.plain import plain_column
 from intravar.text import MISSING, first_line
+from intravar.wording import Sentence
 
 #: Folders that macOS adds to archives; their files are not tables.
 NOT_OURS = ("__MACOSX",)
@@ -42,7 +43,9 @@ class OmopTables:
             raise InputError(
                 "'{}' has no table 'person'; an OMOP CDM database has one{}",
                 self.name,
-                "" if schema else told(" (is it in a schema? name it with {})", option("schema")),
+                ""
+                if schema
+                else Sentence(" (is it in a schema? name it with {})", option("schema")),
             )
 
     def has(self, table: str) -> bool:
