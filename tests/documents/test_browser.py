@@ -285,7 +285,7 @@ def test_among_very_many_anybody_gets_a_mark(browser: Any, large: dict[int, Path
                 mark.cx.baseVal.value, mark.cy.baseVal.value,
                 (mark.querySelector('title') || {}).textContent || ''])"""
         )
-        told = r"(\d+) of 100 .*, (\d+) pairs"
+        told = r"about (\d+) .*, (\d+) pairs"
         known = [
             (x, y, *map(int, found[0]))
             for x, y, hint in places

@@ -18,11 +18,14 @@ from intravar.documents.measurement.deciders import (
     MOST_MARKS,
     NAMED_ENDS,
     decider_table,
+    dots,
+    funnel,
     funnel_of,
+    intervals,
     order_ends,
 )
 from intravar.documents.measurement.handover import pages
-from intravar.documents.measurement.report import FIGURES
+from intravar.documents.measurement.report import TRUST
 from intravar.documents.page import ROWS_AT_ONCE, packed_rows
 from intravar.publication.results import Decision, PhysicianRow, Published, rows_of
 from intravar.tables import Table
@@ -42,7 +45,7 @@ def listed(nation: Published) -> Table:
 
 
 def figures_of(decision: Decision) -> dict[str, Figure]:
-    made = [each.make(decision, USUAL) for each in FIGURES]
+    made = [make(decision, USUAL) for make in (dots, intervals, funnel, *TRUST)]
     return {each.name: each for each in made if isinstance(each, Figure)}
 
 
@@ -74,9 +77,9 @@ def test_everybody_with_a_number_is_counted_once(
 
 def test_a_bin_says_what_the_table_says(nation: Published) -> None:
     scores = nation.first.table.drop_nulls("discordance")["discordance"].to_numpy()
-    for low, high, number in in_bins(scores):
+    for low, high, number in in_bins(scores, 0.01):
         assert number == np.count_nonzero((scores >= low) & (scores < high))
-    assert in_bins(np.array([1.0, 0.995]))[0].number == 2
+    assert in_bins(np.array([1.0, 0.995]), 0.01) == [(0.99, 1.0, 2)]
 
 
 def test_one_more_than_the_limit_is_binned_and_nobody_at_it(published: Published) -> None:
@@ -91,15 +94,15 @@ def test_one_more_than_the_limit_is_binned_and_nobody_at_it(published: Published
 
 
 def test_words_are_true_of_very_many(nation: Published, shown: dict[str, Figure]) -> None:
-    funnel = funnel_of(nation.first)
-    assert funnel is not None
-    n = len(funnel.outside)
+    data = funnel_of(nation.first)
+    assert data is not None
+    n = len(data.outside)
     assert n > MOST_MARKS
     assert f"{n:,} physicians do. The {MOST_MARKS} farthest" in shown["funnel"].reading
-    usual = funnel.usual()
+    usual = data.usual()
     inside = [
         low <= 100 * known.level <= high
-        for known, size in zip(funnel.rows, funnel.sizes, strict=True)
+        for known, size in data.sizes.items()
         for _, low, high in [min(usual, key=lambda each: abs(each[0] - size))]
     ]
     assert np.mean(inside) == pytest.approx(0.9, abs=0.03)

@@ -265,7 +265,8 @@ class Plot(Drawing):
             a, b = self.place(self.x[0], tick)
             self.add(GRID, a, self.width - RIGHT, b, b)
             self.write(text, (a - 6, b), "tick", "end")
-        middle = (self.left + self.width - RIGHT) / 2
+        rightmost = self.width - text_width(x_name) / 2  # a long name stays in the picture
+        middle = min((self.left + self.width - RIGHT) / 2, max(rightmost, self.width / 2))
         self._name(x_name, f"translate({middle:g} {self.height - 8})")
         if y_name:
             down = (self.height - self.bottom + self.top) / 2

@@ -24,8 +24,8 @@ from intravar.documents.charts.plot import (
 )
 from intravar.text import shortened
 
-#: Letters of a label at the most.
-LONGEST = 30
+#: Letters of a label at the most: of a dot, and of a row.
+LONGEST, LONGEST_OF_ROW = 30, 60
 #: Pixels of a lane of labels, of the stack of dots, and the largest radius.
 LANE, STACK, RADIUS = 17, 84, 5.0
 
@@ -90,29 +90,16 @@ def _lanes(labelled: Sequence[Dot], width: int, ends: tuple[float, float]) -> di
 #: Marks up to which each is drawn. A wide picture has 570 pixels between its ends: beyond, marks
 #: side by side have less than a pixel each, and those on a plane hide others.
 MOST_SINGLE = 500
-#: Width of a bin of shares.
-STEP = 0.01
 #: From a number to words, such as "3 physicians".
 Counted = Callable[[int], str]
 
 
-class Bin(NamedTuple):
-    """How many have a value from one end to below the other."""
-
-    low: float
-    high: float
-    number: int
-
-
-def in_bins(values: FloatArray, step: float = STEP) -> list[Bin]:
-    """Count shares in bins of a width, those without any left out; the last one ends with 1."""
-    last = round(1 / step) - 1
-    whole = np.minimum(np.floor(values / step + 1e-9), last)
-    places, counts = np.unique(whole, return_counts=True)
-    return [
-        Bin(round(place * step, 10), round((place + 1) * step, 10), count)
-        for place, count in zip(places.tolist(), counts.tolist(), strict=True)
-    ]
+def in_bins(values: FloatArray, step: float) -> list[tuple[float, float, int]]:
+    """Count shares in bins from a low to below a high end, those without any left out."""
+    edges = np.round(np.arange(round(1 / step) + 1) * step, 10)
+    counts, _ = np.histogram(values, edges)
+    bins = zip(edges.tolist(), edges[1:].tolist(), counts.tolist(), strict=False)
+    return [(low, high, number) for low, high, number in bins if number]
 
 
 def histogram(
@@ -121,7 +108,7 @@ def histogram(
     names: tuple[str, str],
     counted: Counted,
     *,
-    step: float = STEP,
+    step: float = 0.01,
     reach: float = 0.0,
     unit: float = 1.0,
 ) -> Plot:
@@ -131,21 +118,19 @@ def histogram(
     `reach` at least, and a share of 1 is a `unit` on it: 100 for "of 100".
     """
     bins = in_bins(values, step)
-    most = max(each.number for each in bins)
-    right = max(reach, *(unit * each.high for each in bins))
-    plot = Plot(width, x=(0, right), y=(0, 1.15 * most))
+    right = max(reach, unit * bins[-1][1])
+    plot = Plot(width, x=(0, right), y=(0, 1.15 * max(number for _, _, number in bins)))
     plot.axes(*names)
-    for each in bins:
-        low, below = f"{unit * each.low:.3g}", "" if each.high == 1 else "below "
-        hint = f"{low} to {below}{unit * each.high:.3g}: {counted(each.number)}"
-        plot.bar((unit * each.low, unit * each.high), (0, each.number), hint, "fill")
+    for low, high, number in bins:
+        ends = f"{unit * low:.3g} to {'' if high == 1 else 'below '}{unit * high:.3g}"
+        hint = f"{ends}: {counted(number)}"
+        plot.bar((unit * low, unit * high), (0, number), hint, "fill")
     return plot
 
 
-#: Height of a row, and of a line of its label where that stands above the row's mark.
+#: Height of a row, and of a line of its label; room for labels by width.
 ROW, LINE = 24, 16
-#: Room for labels beside the rows, by width; longer ones go above.
-BESIDE = 180, 110
+LABELS = 180, 110
 
 
 class Labelled(NamedTuple):
@@ -183,33 +168,29 @@ def row_plot(
 ) -> Callable[[int], Plot]:
     """Return what plots a labelled row per name in a width, with values from zero to the right.
 
-    The axis ends with `most`, or a little behind the largest value. Labels stand beside the rows
-    where there is room, else above.
+    The axis ends with `most`, or a little behind the largest value.
     """
     end = 1.05 * max(row.most for row in rows) if most is None else most
-    longest = max(text_width(row.label) for row in rows)
+    names = [shortened(row.label, LONGEST_OF_ROW) for row in rows]
+    longest = max(map(text_width, names))
 
     def plot(width: int) -> Plot:
-        beside = longest <= BESIDE[width != WIDE] - 16
-        left = round(longest) + 16 if beside else 12
-        room = width - left - RIGHT
-        labels = [[row.label] if beside else label_lines(row.label, room) for row in rows]
-        height = ROW if beside else ROW + LINE * max(map(len, labels))
+        room = min(longest + 1, LABELS[width != WIDE])
+        labels = [label_lines(name, room) for name in names]
+        height = max(ROW, LINE * max(map(len, labels)) + 8)
         drawn = Plot(
             width,
             height * len(rows) + TOP + BOTTOM,
             x=(0, end or 1.0),
             y=(len(rows) + 0.5, 0.5),
-            left=left,
+            left=round(room) + 16,
         )
         drawn.axes(axis, y_ticks=())
-        for position, (row, lines) in enumerate(zip(rows, labels, strict=True), 1):
-            _, middle = drawn.place(0, position)
-            top = middle - height / 2 + 11
+        for at, (row, lines) in enumerate(zip(rows, labels, strict=True), 1):
+            _, middle = drawn.place(0, at)
             for n, line in enumerate(lines):
-                at_left = (drawn.left - 8, middle) if beside else (drawn.left, top + LINE * n - 4)
-                drawn.write(line, at_left, "label", "end" if beside else "start")
-            at = position if beside else position + 0.5 - ROW / 2 / height
+                down = middle + LINE * (n - (len(lines) - 1) / 2)
+                drawn.write(line, (drawn.left - 8, down), "label", "end")
             if row.bar is not None:
                 ends = at + 8 / height, at - 8 / height
                 hint = f"{row.label}: {row.bar.hint}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from statistics import median
 
-from intravar.documents.blocks import Block, Bullets, Card, Cards, Note, Paragraph
+from intravar.documents.blocks import Block, Bullets, Card, Cards, Figure, Note, Paragraph
 from intravar.documents.measurement import deciders
-from intravar.documents.measurement.group import hundred_pairs, noise_bar, noise_blocks, noise_parts
+from intravar.documents.measurement.group import hundred_pairs, noise_blocks, noise_parts
 from intravar.measurement.sentences import MAY_BE_READ, explained_sentence, rates_in_words
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.findings import location_lines, review_sentence
@@ -49,38 +49,40 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
     """Return the blocks of the first screen; every number comes from what is published."""
     funnel = deciders.funnel_of(decision)
     note, cards = verdict_note(decision, words), []
+    steps: list[Block] = [Bullets(next_steps(decision, funnel, words), numbered=True)]
     if decision.verdict != NOTHING:
-        title, interval = headline(decision, words)
+        title, *sure = headline(decision, words)
         if "eligible" not in note.text:
-            interval = " ".join(filter(None, (interval, eligible(decision, words))))
+            sure.append(eligible(decision, words))
         lines = caveats(decision, words)
-        reasons = [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
-        figure = [
-            Paragraph(interval) if interval else None,
-            hundred_pairs(decision, words),
-            *map(Paragraph, [*lines, *reasons]),
-        ]
+        lines += [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
         standing, named = _standing(decision, funnel, words)
         differ = _differ(decision, words)
-        each = [
-            deciders.dots(decision, words),
-            Paragraph(" ".join([*differ[:1], standing])),
-            Bullets(named) if named else None,
-            *map(Paragraph, differ[1:]),
-            Paragraph(with_figure(decision, words), quiet=True),
-        ]
         where = map(Paragraph, location_lines(decision.location, words)[:2])
         lies = [*noise_blocks(decision, words), *where]
-        lies = lies or [Paragraph("The data do not tell where it lies.")]
+        parts: dict[str, list[Block | None]] = {
+            title: [
+                Paragraph(" ".join(filter(None, sure))) if any(sure) else None,
+                hundred_pairs(decision, words),
+                *map(Paragraph, lines),
+            ],
+            f"Do the {words.deciders} differ?": [
+                deciders.dots(decision, words),
+                Paragraph(" ".join([*differ[:1], standing])),
+                Bullets(named) if named else None,
+                *map(Paragraph, differ[1:]),
+                Paragraph(with_figure(decision, words), quiet=True),
+            ],
+            "Where the disagreement lies": [
+                *(lies or [Paragraph("The data do not tell where it lies.")])
+            ],
+        }
         cards = [
-            Card(title, [block for block in figure if block]),
-            Card(f"Do the {words.deciders} differ?", [block for block in each if block], wide=True),
-            Card("Where the disagreement lies", lies),
+            Card(title, [block for block in blocks if block], wide=at == 1)
+            for at, (title, blocks) in enumerate(parts.items())
         ]
-    steps: list[Block] = [Bullets(next_steps(decision, funnel, words), numbered=True)]
-    if cards and decision.unrecorded is not None:
-        steps.append(Paragraph(decision.unrecorded.words))
-    cards.append(Card("What to do next", steps, wide=True))
+        if decision.unrecorded is not None:
+            steps.append(Paragraph(decision.unrecorded.words))
     leaks = [
         Note(
             f"'{words.label(leak.column)}' may give the decision away.",
@@ -90,7 +92,7 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
         )
         for leak in decision.leaks
     ]
-    return [note, *leaks, Cards(cards)]
+    return [note, *leaks, Cards([*cards, Card("What to do next", steps, wide=True)])]
 
 
 def verdict_note(decision: Decision, words: Words) -> Note:
@@ -138,16 +140,15 @@ def headline(decision: Decision, words: Words) -> tuple[str, str]:
 
 def summary_lines(decision: Decision, words: Words) -> list[str]:
     """Return what the first screen says of all together, line by line: for a terminal."""
-    group = decision.group
-    if decision.verdict == NOTHING or group is None:
+    if decision.verdict == NOTHING or decision.group is None:
         return []
-    bar = noise_bar(decision, words)
+    noise = [b.alternative for b in noise_blocks(decision, words) if isinstance(b, Figure)]
     lines = [
-        f"{'. '.join(filter(None, headline(decision, words)))}",
+        ". ".join(filter(None, headline(decision, words))),
         eligible(decision, words),
         *caveats(decision, words),
         *_differ(decision, words),
-        "" if bar is None else bar.alternative,
+        *noise,
         *location_lines(decision.location, words),
         "" if decision.unrecorded is None else decision.unrecorded.words,
     ]
@@ -171,11 +172,8 @@ def caveats(decision: Decision, words: Words) -> list[str]:
     group = decision.group
     if group is None or group.discordance is None:
         return []
-    lines: list[str] = []
-    if group.explained is not None and group.explained.value is not None:
-        lines.append(words.said(explained_sentence(group.explained.value)))
-    else:
-        lines.append(_NOT_EXPLAINED)
+    explained = None if group.explained is None else group.explained.value
+    lines = [_NOT_EXPLAINED if explained is None else words.said(explained_sentence(explained))]
     if decision.claim != "about":
         lines.append(
             f"What could not be predicted counts as different, even where the {words.decider} was "
@@ -206,11 +204,10 @@ def counted_figures(decision: Decision) -> str:
 def with_figure(decision: Decision, words: Words) -> str:
     """Tell apart those in the table and those with a figure."""
     n, shown, ranges = decision.n_physicians, decision.n_reportable, decision.n_banded
-    what = "range of levels" if decision.ranged else "figure"
+    what = f"{agree(shown, 'has', 'have')} a {'range of levels' if decision.ranged else 'figure'}"
     if shown == n:
-        all_of_them = f"{agree(n, 'The', 'All')} {words.counted(n)} in the table"
-        return f"{all_of_them} {agree(n, 'has', 'have')} a {what}."
-    some = f"{shown:,} {agree(shown, 'has', 'have')} a {what}" if shown else f"none has a {what}"
+        return f"{agree(n, 'The', 'All')} {words.counted(n)} in the table {what}."
+    some = f"{shown:,} {what}" if shown else what.replace("have", "none has")
     if ranges:
         some += (
             f", {ranges:,} {agree(ranges, 'has', 'have')} a range in its place, because an exact "
@@ -219,7 +216,7 @@ def with_figure(decision: Decision, words: Words) -> str:
     known = [row.discordance for row in decision.physicians if row.discordance is not None]
     bands = [row.band.middle for row in decision.physicians if row.band is not None]
     if known and len(bands) > 1 and decision.verdict not in UNRANKED:
-        lower = sum(middle < median(known) for middle in bands) > len(bands) / 2
+        lower = median(bands) < median(known)
         some += "; most of those with a range are more consistent than most of the others" * lower
     return f"Of {words.counted(n)} in the table, {some}."
 
@@ -228,35 +225,35 @@ def _standing(
     decision: Decision, funnel: deciders.Funnel | None, words: Words
 ) -> tuple[str, list[str]]:
     """Say who stands out and by how much, or that nobody does."""
+    ranked = [each for each in deciders.everyone(decision)[0] if each.row.rank is not None]
+    group, ends = decision.group, "The most and the least consistent by rank:"
+    listed = [*ranked[:1], *ranked[-1:]]
     if decision.verdict in UNRANKED:
         return "None is singled out: the data do not support a ranking.", []
     if funnel is not None and funnel.outside:
-        n = len(funnel.outside)
+        n, listed = len(funnel.outside), funnel.outside[: deciders.MOST_NAMED]
         told = (
-            f"{n:,} of {words.counted(len(funnel.rows))} with a figure "
+            f"{n:,} of {words.counted(len(funnel.sizes))} with a figure "
             f"{agree(n, 'stands', 'stand')} out by more than chance and the usual spread allow."
         )
-        rest = f" The {deciders.MOST_NAMED} farthest:" if n > deciders.MOST_NAMED else ""
-        farthest = funnel.outside[: deciders.MOST_NAMED]
-        return told + rest, [_named(row, funnel, words) for row in farthest]
-    ranked = [each for each in deciders.everyone(decision)[0] if each.row.rank is not None]
-    if len(ranked) < 2:
+        ends = f"The {len(listed)} farthest:" if n > len(listed) else ""
+    elif len(ranked) < 2:
         return f"None stands out; too few {words.deciders} can be ranked.", []
-    told = "None stands out by more than chance and the usual spread allow."
-    if funnel is None:
+    elif funnel is None:
         told = "Whether any stands out cannot be said: the level is not determined."
-    elif decision.group is not None and decision.group.differences == "differ":
+    elif group is not None and group.differences == "differ":
         told = (
             f"Yet no single {words.decider} stands out: none lies farther from the average than "
             "such differences and chance together explain."
         )
-    ends = [_named(each, funnel, words) for each in (ranked[0], ranked[-1])]
-    return f"{told} The most and the least consistent by rank:", ends
+    else:
+        told = "None stands out by more than chance and the usual spread allow."
+    return f"{told} {ends}".strip(), [_named(each, funnel, words) for each in listed]
 
 
 def _named(known: deciders.Known, funnel: deciders.Funnel | None, words: Words) -> str:
     """Return what is said of one who is named, in numbers that add up as they are shown."""
-    if known.row.discordance is None or funnel is None:
+    if funnel is None:
         return known.hint
     own, middle = (hundredths(each, known.claim) for each in (known.level, funnel.limits.middle))
     apart = f"{abs(own - middle)} {'more' if own > middle else 'fewer'} than "
@@ -290,18 +287,13 @@ def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words)
     else:
         who = funnel.outside[0].row.physician
         steps.append(f"Ask {who} how decisions are taken there: more consistent than is usual.")
-    parts = noise_parts(decision, words)
-    largest = max(parts, key=lambda part: part.of_hundred, default=None)
-    if largest is not None and largest.of_hundred >= 1:
+    if parts := noise_parts(decision, words):
+        largest = max(parts, key=lambda part: part.of_hundred)
         steps.append(f"{largest.remedy} ({largest.shown} of 100).")
-    rule = decision.rule
+    rule, group = decision.rule, decision.group
     named = [words.label(row.covariate) for row in rule.importance[:3] if row.importance >= TELLS]
-    explained = None if decision.group is None else decision.group.explained
-    if (
-        named
-        and rule.auc is not None
-        and (explained is None or (explained.value or 0.0) >= SOME_RULE)
-    ):
+    explained = None if group is None or group.explained is None else group.explained.value
+    if named and rule.auc is not None and (explained is None or explained >= SOME_RULE):
         listed = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
         steps.append(f"Start with the factors that weigh most in the decision: {listed}.")
     if decision.claim != "about":

@@ -42,7 +42,6 @@ NOISE = {
 class NoiseShare(NamedTuple):
     """A part of the noise: how many of a hundred cases, why, and what lowers it."""
 
-    name: str
     of_hundred: float
     kind: str
     why: str
@@ -64,47 +63,37 @@ def noise_parts(decision: Decision, words: Words) -> list[NoiseShare]:
         return []
     # This part is the figure of all: where that is a limit, it is rounded up as well.
     values["occasion"] = hundredths(2 * values["occasion"], decision.claim) / 200
-    return [
-        NoiseShare(name, 200 * values[name], kind, words.fill(why), words.fill(remedy))
+    parts = [
+        NoiseShare(200 * values[name], kind, words.fill(why), words.fill(remedy))
         for name, (kind, why, remedy) in NOISE.items()
     ]
+    return parts if sum(part.of_hundred for part in parts) >= 1 else []
 
 
-def noise_blocks(decision: Decision, words: Words) -> list[Block]:
-    """Return how many cases two deciders would decide differently, and why, as a bar."""
-    picture = noise_bar(decision, words)
-    return [] if picture is None else [Paragraph(_noise_sentence(decision, words)), picture]
-
-
-def _noise_sentence(decision: Decision, words: Words) -> str:
-    whole = sum(round(part.of_hundred) for part in noise_parts(decision, words))
+def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
+    """Return how many cases two deciders would decide differently, and why, as a bar in parts."""
+    parts = noise_parts(decision, words)
+    if not parts:
+        return []
+    whole, at = sum(part.of_hundred for part in parts), 0.0
     # The figure above may be that of eligible cases alone.
     every = ", eligible or not," if "eligible" in decision.compared else ""
-    return (
-        f"Of 100 {words.cases}{every} seen by two {words.deciders}, {decision.claim} {whole} would "
-        "be decided differently:"
+    sentence = (
+        f"Of 100 {words.cases}{every} seen by two {words.deciders}, {decision.claim} "
+        f"{sum(round(part.of_hundred) for part in parts)} would be decided differently:"
     )
-
-
-def noise_bar(decision: Decision, words: Words) -> Figure | None:
-    """Return the noise as one bar, in parts."""
-    parts = noise_parts(decision, words)
-    whole = sum(part.of_hundred for part in parts)
-    if not parts or whole < 1:
-        return None
-    picture, at = Drawing(*BAR), 0.0
+    picture = Drawing(*BAR)
     for part in parts:
         across = BAR[0] * part.of_hundred / whole
-        hint = f"{part.name}: {part.shown} of 100"
+        hint = f"{part.shown} of 100: {part.why}"
         picture.box((at, 0), (max(across - 2, 1), BAR[1]), hint, part.kind)
         if across > 24:
             picture.write(part.shown, (at + across / 2 - 1, BAR[1] / 2), f"on-{part.kind}")
         at += across
     key = tuple((part.kind, f"{part.shown}: {part.why}") for part in parts)
-    why = "; ".join(f"{part.shown} because {part.why}" for part in parts)
-    told = f"{_noise_sentence(decision, words)} {why}."
+    told = f"{sentence} {'; '.join(f'{part.shown} because {part.why}' for part in parts)}."
     title = f"Why two {words.deciders} would decide differently about the same {words.case}"
-    return Figure("noise", "", told, "", [picture.svg(title, told)], key)
+    return [Paragraph(sentence), Figure("noise", "", told, "", [picture.svg(title, told)], key)]
 
 
 def hundred_pairs(decision: Decision, words: Words) -> Figure | None:

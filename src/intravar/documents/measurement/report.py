@@ -1,9 +1,9 @@
 """The document of a measurement, built once from what is published.
 
-To add a section, write a function that returns parts and name it in :func:`sections`. To add a
-figure, write a function that returns a :class:`~intravar.documents.blocks.Figure` (or a sentence
-where a chart would say nothing) and name it in :data:`FIGURES` with the fields that it reads. To
-add a column, declare it in :data:`intravar.measurement.columns.COLUMNS`.
+To add a section, write a function that returns parts and name it in :func:`sections`. A figure is
+a function that returns a :class:`~intravar.documents.blocks.Figure`, or a sentence where a chart
+would say nothing, and is named in its section. To add a column, declare it in
+:data:`intravar.measurement.columns.COLUMNS`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from intravar.documents import blocks
 from intravar.documents.blocks import Block
-from intravar.documents.measurement import deciders, group, rule, trust
+from intravar.documents.measurement import deciders, trust
 from intravar.documents.measurement.deciders import decider_table
 from intravar.documents.measurement.first import (
     counted_figures,
@@ -43,55 +43,29 @@ MOST_IN_TEXT = 30
 MOST_ON_PAPER = 1000
 
 
-class Charted(NamedTuple):
-    """A figure of the report: its name, the published fields that it reads, and what makes it."""
-
-    name: str
-    reads: tuple[str, ...]
-    make: Callable[[Decision, Words], Block | None]
-
-
-_ORDER, _FUNNEL = (
-    tuple(f"physicians.{name}" for name in ("physician", "discordance", "low", "high", *more))
-    for more in (
-        ("shrunken", "rank", "identified_low", "identified_high"),
-        ("n_pairs", "n_patients", "band_low", "band_high"),
-    )
+#: What tells whether to trust the result.
+TRUST = (
+    trust.love,
+    trust.distances,
+    trust.attrition,
+    trust.sweep,
+    trust.agreement,
+    trust.balance,
+    trust.overlap,
+    trust.calibration,
 )
-#: Every figure, and what makes it safe: what `publication/results.py` says of the fields it reads.
-FIGURES: tuple[Charted, ...] = (
-    Charted("hundred-pairs", ("group",), group.hundred_pairs),
-    Charted("noise", ("group",), group.noise_bar),
-    Charted(
-        "dots", (*_ORDER, "verdict", "physicians.n_pairs", "physicians.n_patients"), deciders.dots
-    ),
-    Charted("physicians-picture", (*_ORDER, "verdict"), deciders.intervals),
-    Charted("ends", (*_ORDER, "verdict"), deciders.order_ends),
-    Charted("funnel", (*_FUNNEL, "claim"), deciders.funnel),
-    Charted("importance", ("rule",), rule.importance),
-    Charted("love", ("diagnostics.love",), trust.love),
-    Charted("distances", ("diagnostics.distances",), trust.distances),
-    Charted("attrition", ("diagnostics.attrition",), trust.attrition),
-    Charted("sweep", ("diagnostics.sweep",), trust.sweep),
-    Charted("agreement", ("diagnostics.agreement",), trust.agreement),
-    Charted("balance", ("diagnostics.balance",), trust.balance),
-    Charted("overlap", ("diagnostics.overlap", "physicians.physician"), trust.overlap),
-    Charted("calibration", ("diagnostics.calibration",), trust.calibration),
-)
-#: Those that tell whether to trust the result.
-_TRUST = tuple(each.name for each in FIGURES if each.reads[0].startswith("diagnostics."))
-_BY_NAME = {each.name: each for each in FIGURES}
 
 
-def _made(decision: Decision, words: Words, *names: str) -> tuple[list[Block], list[Block]]:
-    """Return figures by name, those that may be drawn, and the sentences in their place."""
+def _figures(
+    decision: Decision, words: Words, *makers: Callable[[Decision, Words], Block | None]
+) -> list[Block]:
+    """Return charts side by side, and what stands in the place of others; none without figures."""
     if decision.verdict == NOTHING:
-        return [], []
-    made = [_BY_NAME[name].make(decision, words) for name in names]
-    figures: list[Block] = [block for block in made if isinstance(block, blocks.Figure)]
-    return figures, [
-        block for block in made if not (block is None or isinstance(block, blocks.Figure))
-    ]
+        return []
+    made = [block for make in makers if (block := make(decision, words)) is not None]
+    charts = [block for block in made if isinstance(block, blocks.Figure)]
+    others = [block for block in made if not isinstance(block, blocks.Figure)]
+    return [*([blocks.SideBySide(charts)] if charts else []), *others]
 
 
 def report(
@@ -237,37 +211,34 @@ def about(published: Published) -> str:
 
 def sections(published: Published, decision: Decision) -> list[Block]:
     """Return all sections of a decision, in the order in which they are read."""
-    words, found = published.words, decision.review
+    words, review = published.words, decision.review
     table = decider_table(decision, words)
-    figures, sentences = _made(decision, words, "physicians-picture", "ends", "funnel")
-    review: list[Block] = []
-    if found is not None:
-        lines = [review_sentence(found, words), *review_lines(found, words)]
-        review = [
+    many = sum(row.shown for row in table.rows) > MOST_IN_TEXT
+    reviewed: list[Block] = []
+    if review is not None:
+        lines = [review_sentence(review, words), *review_lines(review, words)]
+        reviewed = [
             blocks.Heading("What reviewers found", 1, "review", "Review"),
             blocks.Bullets(lines),
         ]
+    charts = deciders.intervals, deciders.order_ends, deciders.funnel
     return [
         *first_screen(decision, words),
-        *review,
+        *reviewed,
         blocks.Heading(f"The {words.deciders}", 1, "result", words.Deciders),
-        *([blocks.SideBySide(figures)] if len(figures) > 1 else figures),
-        *sentences,
-        *([table] if sum(row.shown for row in table.rows) <= MOST_IN_TEXT else []),
+        *_figures(decision, words, *charts),
+        *([] if many else [table]),
         *(strata_section(published, decision) if decision.verdict != NOTHING else []),
         *rule_section(decision, words),
         *trust_section(decision, words),
         *data_section(published, decision),
-        *annex(decision, words, table),
+        *(annex(decision, words, table) if many else []),
     ]
 
 
 def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
-    """Return the table of deciders as an annex, where there are many of them."""
-    n = sum(row.shown for row in table.rows)
-    if n <= MOST_IN_TEXT:
-        return []
-    told = with_figure(decision, words)
+    """Return the table of many deciders as an annex; paper leads to it where they are very many."""
+    told, n = with_figure(decision, words), sum(row.shown for row in table.rows)
     if n > MOST_ON_PAPER:
         told = f"The table of {words.counted(n)} is too long for paper: physicians.csv has it."
         columns = [
@@ -289,14 +260,11 @@ def trust_section(decision: Decision, words: Words) -> list[Block]:
             f"% are clear cases; of the others, {hundred(anchors.surely_not_eligible)} %. The more "
             "clear cases, the better the level is known."
         )
-    figures, sentences = _made(decision, words, *_TRUST)
+    title = "What the figure does not mean, and whether to trust it"
     return [
-        blocks.Heading(
-            "What the figure does not mean, and whether to trust it", 1, "believe", "Trust"
-        ),
+        blocks.Heading(title, 1, "believe", "Trust"),
         blocks.Bullets(lines),
-        *([blocks.SideBySide(figures)] if figures else []),
-        *sentences,
+        *_figures(decision, words, *TRUST),
     ]
 
 
