@@ -19,8 +19,9 @@ import polars as pl
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.measurement.pairs import AlikeScale, pairs_to_review
 from intravar.observed import Observed
-from intravar.review.design import Design, draw_pairs
+from intravar.review.design import draw_pairs
 from intravar.review.estimate import Estimate, Kind, counted_by, estimate, pooled_estimates
+from intravar.review.store import Stored
 from intravar.seeds import stream
 from intravar.study.cohort import Truth
 from intravar.study.simulation.conditions import conditions_of
@@ -146,7 +147,7 @@ def one_draw(name: str, number: int, n_pairs: int) -> Drawn:
         }
     )
     random = stream(number, name, "review")
-    design = draw_pairs(frame, n_pairs, random, Design(()))
+    design = draw_pairs(frame, n_pairs, random, Stored())
     at = np.array([min(pair.row_a, pair.row_b) for pair in design.pairs])
     different = table["discordant"].to_numpy()
     record = float(different.mean())

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from intravar import review
 from intravar.publication import results
 from intravar.review import publishing
-from intravar.review.answers import Agreement
 from intravar.review.estimate import Kind
 from intravar.review.publishing import BLOCK, FEWEST_COUNTS, Told, publishable
+from intravar.review.reading import Agreement
 from intravar.review.store import open_folder, read_stored, write_stored
 from review_folders import World, stored_world
 

@@ -15,8 +15,9 @@ import pytest
 from intravar import InputError, review
 from intravar.request import Request
 from intravar.review import packet
-from intravar.review.design import Design, draw_pairs
-from intravar.review.store import open_folder, read_stored
+from intravar.review.design import draw_pairs
+from intravar.review.drawing import pairs_of, with_patients
+from intravar.review.store import Folder, Stored, open_folder, read_stored
 from review_folders import World, stored_world
 
 
@@ -26,9 +27,7 @@ def world(tmp_path: Path) -> World:
 
 
 def _kinds(world: World) -> dict[str, bool]:
-    design = read_stored(world.private).design
-    assert design is not None
-    return {pair.pair: pair.different for pair in design.pairs}
+    return {pair.pair: pair.different for pair in read_stored(world.private).pairs}
 
 
 @pytest.mark.parametrize("each", [False, True])
@@ -38,7 +37,7 @@ def test_pairs_are_drawn_with_the_probability_that_is_stored(tmp_path: Path, eac
     times: Counter[tuple[int, int]] = Counter()
     stored: dict[tuple[int, int], float] = {}
     for _ in range(500):
-        design = draw_pairs(frame, 10, random, Design((), each))
+        design = draw_pairs(frame, 10, random, Stored(each=each))
         design = draw_pairs(frame, 10, random, design)  # more of the same
         assert len(design.pairs) == 20
         for pair in design.pairs:
@@ -52,9 +51,8 @@ def test_pairs_are_drawn_with_the_probability_that_is_stored(tmp_path: Path, eac
 
 def test_every_physician_gets_equally_many_pairs_where_asked(world: World) -> None:
     review.draw(world.out, pairs=48, each=True)
-    design = read_stored(world.private).design
-    assert design is not None
-    assert set(Counter(pair.physician for pair in design.pairs).values()) <= {5, 6, 7}
+    pairs = read_stored(world.private).pairs
+    assert set(Counter(pair.physician for pair in pairs).values()) <= {5, 6, 7}
 
 
 def test_reviewers_share_the_pairs_and_review_some_twice(world: World, tmp_path: Path) -> None:
@@ -116,17 +114,12 @@ def test_no_file_of_a_packet_holds_decision_physician_or_kind(tmp_path: Path) ->
     opened = open_folder(world.out)
     turned = replace(opened, patients=opened.patients.with_columns(decision=1 - pl.col("decision")))
     stored = read_stored(world.private)
-    assert stored.design is not None
-    made = review_files(opened, stored.design)
-    assert made == review_files(turned, stored.design)
+    assert review_files(opened, stored) == review_files(turned, stored)
 
 
-def review_files(opened: object, design: Design) -> dict[str, bytes]:
-    from intravar.review.drawing import pairs_of
-    from intravar.review.store import Stored
-
-    pairs = pairs_of(opened, Stored(design))  # type: ignore[arg-type]
-    return packet.packet_files(pairs, design, opened)  # type: ignore[arg-type]
+def review_files(opened: Folder, stored: Stored) -> dict[str, bytes]:
+    seen = with_patients(opened, stored)
+    return packet.packet_files(pairs_of(seen), seen, opened)
 
 
 def test_packets_are_for_their_owner_alone(world: World, tmp_path: Path) -> None:

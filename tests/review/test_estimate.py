@@ -6,7 +6,7 @@ from benchmarks.review import leaning, one_draw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intravar.review.design import Design, draw_pairs, share_different
+from intravar.review.design import draw_pairs, share_different
 from intravar.review.estimate import (
     Kind,
     counted_by,
@@ -14,6 +14,7 @@ from intravar.review.estimate import (
     estimate,
     pooled_estimates,
 )
+from intravar.review.store import Stored
 
 
 def test_the_figure_is_the_weighted_share() -> None:
@@ -127,7 +128,7 @@ def test_a_kind_of_which_there_are_few_is_drawn_whole() -> None:
             "weight": [1.0] * 100,
         }
     )
-    design = draw_pairs(frame, 40, np.random.default_rng(0), Design(()))
+    design = draw_pairs(frame, 40, np.random.default_rng(0), Stored())
     assert sum(pair.different for pair in design.pairs) == 5
     assert len(design.pairs) == 40
     assert {pair.probability for pair in design.pairs if pair.different} == {1.0}

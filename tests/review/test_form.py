@@ -96,7 +96,5 @@ def test_a_workbook_comes_back_through_libreoffice(tmp_path: Path) -> None:
     assert len(saved.data_validations.dataValidation) == 2
     from intravar.review.answers import read_answers
 
-    design = read_stored(world.private).design
-    assert design is not None
-    found = read_answers([out / file.name], design)
+    found = read_answers([out / file.name], read_stored(world.private))
     assert [given.answer for given in found["R1"].values()] == ["comparable"] * 20

@@ -120,10 +120,10 @@ def explain(folder: str, physician: str) -> str:
 
 def review(folder: str, reviewer: str | None, pair: str | None) -> dict[str, Any]:
     """Return the pair that a reviewer is to answer next, or the plan before any were drawn."""
-    design = read_stored(publication.measurement_folders(folder)[1]).design
-    if design is None:
+    stored = read_stored(publication.measurement_folders(folder)[1])
+    if not stored.pairs:
         return {"plan": asdict(pair_review.plan(folder))}
-    who = reviewer or design.reviewers[0]
+    who = reviewer or stored.reviewers[0]
     pairs = pair_review.pairs(folder, who)
     left = [each.pair for each in pairs if who not in each.answers]
     known = {each.pair: at for at, each in enumerate(pairs)}
@@ -135,7 +135,7 @@ def review(folder: str, reviewer: str | None, pair: str | None) -> dict[str, Any
         "cases": publication.read_published(folder).words.cases,
         "reasons": pair_review.REASONS,
         "reviewer": who,
-        "reviewers": design.reviewers,
+        "reviewers": stored.reviewers,
         "n_pairs": len(pairs),
         "n_left": len(left),
         "at": at,

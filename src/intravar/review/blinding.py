@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import polars as pl
-from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.tree import DecisionTreeClassifier
 
-from intravar.arrays import BoolArray, FloatArray
+from intravar.arrays import BoolArray
 from intravar.errors import InputError, option
-from intravar.seeds import stream
 from intravar.wording import Sentence
 
 #: From here on (area under the curve, 0.5 is chance) a value tells the decision.
@@ -20,16 +19,13 @@ VALUE_TELLS = 0.95
 NAME_TELLS = 0.65
 #: Fewer patients of one of the two decisions show nothing.
 FEWEST = 15
-BINS = 20
-#: Texts with more values than this are looked at by the most frequent ones.
-MOST_VALUES = 50
 
 
 def strength(values: pl.Series, decision: BoolArray) -> float:
     """Return how well a column tells the decision: 0.5 not at all, 1 always.
 
-    Values are put into groups, missing ones are a group of their own; the share of every group is
-    learned from one half of the patients and tried on the other.
+    A tree that knows the column alone is learned from one half of the patients and tried on the
+    other. Missing values count as a value.
 
     Examples
     --------
@@ -37,38 +33,14 @@ def strength(values: pl.Series, decision: BoolArray) -> float:
     >>> strength(pl.Series(yes.astype(float)), yes)
     1.0
     """
-    codes = _groups(values)
-    half = stream(0, "review", "halves").permutation(len(codes)) % 2 == 0
-    found = [
-        roc_auc_score(decision[~part], _shares(codes[part], decision[part])[codes[~part]])
-        if 0 < decision[~part].sum() < (~part).sum()
-        else 0.5
-        for part in (half, ~half)
-    ]
-    return float(np.mean(found))
-
-
-def _groups(values: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    if values.dtype.is_numeric() or values.dtype.is_temporal():
-        number = values.to_physical().cast(pl.Float64)
-        known = number.is_finite().fill_null(False).to_numpy()
-        filled = number.fill_null(0.0).to_numpy()
-        distinct, code = np.unique(filled, return_inverse=True)
-        if len(distinct) > BINS:
-            code = np.ceil(BINS * rankdata(filled) / len(filled)).astype(np.int64)
-        return np.where(known, code + 1, 0)
-    text = values.cast(pl.String)
-    frequent = text.value_counts(sort=True)[:, 0].drop_nulls().head(MOST_VALUES).to_list()
-    place = {value: at for at, value in enumerate(frequent, 2)}
-    return np.array([0 if v is None else place.get(v, 1) for v in text.to_list()], dtype=np.int64)
-
-
-def _shares(codes: FloatArray, decision: BoolArray) -> FloatArray:
-    """Return the share decided for in every group, with one patient of the mean added."""
-    n = int(max(codes.max(initial=0), BINS, MOST_VALUES)) + 2
-    count = np.bincount(codes.astype(np.int64), minlength=n)
-    decided_for = np.bincount(codes.astype(np.int64), weights=decision, minlength=n)
-    return np.asarray((decided_for + decision.mean()) / (count + 1))
+    if min(decision.sum(), (~decision).sum()) < FEWEST:
+        return 0.5
+    order = values.rank("dense").fill_null(0).to_numpy()[:, None]
+    fewest = max(2, len(decision) // 200)
+    tree = DecisionTreeClassifier(max_leaf_nodes=50, min_samples_leaf=fewest, random_state=0)
+    halves = StratifiedKFold(2, shuffle=True, random_state=0)
+    chance = cross_val_predict(tree, order, decision, cv=halves, method="predict_proba")
+    return float(roc_auc_score(decision, chance[:, 1]))
 
 
 def refuse_telling_columns(table: pl.DataFrame, decision: BoolArray, *, recorded: bool) -> None:
@@ -76,8 +48,6 @@ def refuse_telling_columns(table: pl.DataFrame, decision: BoolArray, *, recorded
 
     Patients were compared by columns that are `recorded`; others were asked for to be shown.
     """
-    if min(decision.sum(), (~decision).sum()) < FEWEST:
-        return
     for column in table:
         if strength(column, decision) < VALUE_TELLS:
             continue
@@ -99,8 +69,6 @@ def refuse_telling_names(names: pl.Series, physician: pl.Series, decision: BoolA
 
     Names are ids, or rows of the source: in a table sorted by the decision, the rows tell it.
     """
-    if min(decision.sum(), (~decision).sum()) < FEWEST:
-        return
     rows = names.dtype.is_integer()
     for feature in _features(names, physician):
         if strength(feature, decision) < NAME_TELLS:

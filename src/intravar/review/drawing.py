@@ -20,7 +20,7 @@ from intravar.publication.explain import measurement_folders
 from intravar.request import Request
 from intravar.review import store
 from intravar.review.blinding import refuse_telling_columns, refuse_telling_names
-from intravar.review.design import PAIRS, Design, DrawnPair, checked_size, draw_pairs
+from intravar.review.design import PAIRS, checked_size, draw_pairs
 from intravar.sources import read_source
 from intravar.text import clean_name
 
@@ -120,100 +120,96 @@ def draw(
     packet = None if out is None else checked_packet(out)
     with errors_in(opened.words), store.changing(opened.private) as stored:
         _refuse_nothing_to_review(opened)
-        if more is None:
-            _refuse_answered(stored, replace_drawn)
-            share = checked_size(pairs, reviewers, twice)
-            stored = store.Stored(Design((), each, reviewers, share, tuple(show)))
-        design, n = store.drawn(stored), pairs if more is None else more
+        n_answered = len({pair for given in stored.answers.values() for pair in given})
         if more is not None:
-            checked_size(more, design.n_reviewers, design.twice)
-        random = opened.random("review", f"{len(design.pairs)}+{n}")
-        found = draw_pairs(opened.pairs, n, random, design)
-        if len(found.pairs) == len(design.pairs):
+            stored.refuse_undrawn()
+            checked_size(more, stored.n_reviewers, stored.twice)
+        elif n_answered and not replace_drawn:
             raise InputError(
-                f"no more pairs can be added to the {len(found.pairs):,} that were drawn: of one "
+                "{:,} pairs that were drawn before have answers; add to them with {}, or "
+                "drop them with {}",
+                n_answered,
+                option("more", "60"),
+                option("replace"),
+            )
+        else:
+            share = checked_size(pairs, reviewers, twice)
+            stored = store.Stored(each=each, n_reviewers=reviewers, twice=share, show=tuple(show))
+        n = pairs if more is None else more
+        random = opened.random("review", f"{len(stored.pairs)}+{n}")
+        sample = draw_pairs(opened.pairs, n, random, stored)
+        if len(sample.pairs) == len(stored.pairs):
+            raise InputError(
+                f"no more pairs can be added to the {len(sample.pairs):,} that were drawn: of one "
                 "kind, decided differently or alike, none are left"
             )
-        called, shown = _told_besides(opened, found, source)
-        new = replace(stored, design=found, called=called, shown=shown)
-        made = pairs_of(opened, new)
-        keep = partial(store.write_stored, opened.private, new)
+        sample = with_patients(opened, sample, source)
+        drawn = pairs_of(sample)
+        keep = partial(store.write_stored, opened.private, sample)
         if packet is None:
             keep()
         else:
-            write_packet(packet, made, found, opened, keep)
-    return made
-
-
-def _refuse_answered(stored: store.Stored, replace_drawn: bool) -> None:
-    n = len({pair for given in stored.answers.values() for pair in given})
-    if n and not replace_drawn:
-        raise InputError(
-            "{:,} pairs that were drawn before have answers; add to them with {}, or "
-            "drop them with {}",
-            n,
-            option("more", "60"),
-            option("replace"),
-        )
+            write_packet(packet, drawn, sample, opened, keep)
+    return drawn
 
 
 def _refuse_nothing_to_review(opened: store.Folder) -> None:
     """Say why there are no pairs to review, and name the column that may be the cause."""
     pairs, words = opened.pairs, opened.words
-    covariates = opened.patients.drop(_KEPT)
     decision = opened.patients["decision"].to_numpy() == 1
-    refuse_telling_columns(covariates, decision, recorded=True)
+    refuse_telling_columns(opened.patients.drop(_KEPT), decision, recorded=True)
     different = int(pairs["different"].sum())
     if 0 < different < pairs.height:
         return
     leaks = ", ".join(f"'{leak.column}'" for leak in opened.published.first.leaks)
-    named = f"; does one of {leaks} tell the decision?" if leaks else ""
-    found = "no two {cases}" if not pairs.height else "none of {n:,} pairs"
-    if different:
-        found = "all of {n:,} pairs"
     raise InputError(
         words.fill(
-            f"there is nothing to review: {found} alike in the record of the same {{decider}} were "
-            "decided differently{named}",
+            "there is nothing to review: {different:,} of {n:,} pairs alike in the record of the "
+            "same {decider} were decided differently{named}",
+            different=different,
             n=pairs.height,
-            named=named,
+            named=f"; does one of {leaks} tell the decision?" if leaks else "",
         )
     )
 
 
-def _told_besides(
-    opened: store.Folder, design: Design, source: Any
-) -> tuple[dict[int, str], dict[int, tuple[str, ...]]]:
-    """Return by row what patients are called and what else is shown, from the source."""
+def with_patients(opened: store.Folder, sample: store.Stored, source: Any = None) -> store.Stored:
+    """Add what reviewers see of the patients: what they are called, recorded values, and others.
+
+    Names and other values come from the source; what would tell the decision is refused.
+    """
     request, patients = opened.published.request, opened.patients
     table = _source_of(opened.out) if source is None else source
     ids = [request.patient] if request.patient else []
     refused = {request.physician: "who decided", request.decision: "the decision"}
-    for name in (*design.show, *ids):
+    for name in (*sample.show, *ids):
         if name in refused or name in request.after:
             what = refused.get(name, "known only after the decision")
             raise InputError(f"column '{name}' is {what}; reviewers must not see it")
-    if table is None and design.show:
+    if table is None and sample.show:
         raise InputError(
             "the measured table was in memory; {} takes it from source=", option("show")
         )
-    wanted = [] if table is None else list(dict.fromkeys([*design.show, *ids]))
-    found = columns_of_source(table, request, patients, wanted) if wanted else pl.DataFrame()
-    decision = patients["decision"].to_numpy() == 1
+    wanted = [] if table is None else list(dict.fromkeys([*sample.show, *ids]))
+    columns = columns_of_source(table, request, patients, wanted) if wanted else pl.DataFrame()
     names = patients["row"]
-    if has_ids := bool(ids and wanted):
-        names = found[ids[0]].cast(pl.String).fill_null("missing")
+    if ids and wanted:
+        names = columns[ids[0]].cast(pl.String).fill_null("missing")
+    decision = patients["decision"].to_numpy() == 1
     refuse_telling_names(names, patients["physician"], decision)
-    shown = found.select(design.show)
+    shown = columns.select(sample.show)
     refuse_telling_columns(shown, decision, recorded=False)
     _refuse_physician(shown, patients["physician"])
-    at = patients["row"].is_in([row for pair in design.pairs for row in (pair.row_a, pair.row_b)])
-    rows = patients["row"].filter(at).to_list()
-    called = dict(zip(rows, names.filter(at).to_list(), strict=True)) if has_ids else {}
-    if not design.show:
-        return called, {}
-    values = (tuple(map(as_text, line)) for line in shown.filter(at).iter_rows())
-    return called, dict(zip(rows, values, strict=True))
+    values = [*patients.drop(_KEPT).iter_columns(), *shown.iter_columns()]
+    row, drawn = patients["row"], {r for pair in sample.pairs for r in (pair.row_a, pair.row_b)}
+    return replace(
+        sample,
+        names=[opened.words.label(column.name) for column in values],
+        patients={
+            str(row[at]): [str(names[at]), *(as_text(column[at]) for column in values)]
+            for at in row.is_in(drawn).arg_true()
+        },
+    )
 
 
 def _refuse_physician(shown: pl.DataFrame, physician: pl.Series) -> None:
@@ -240,41 +236,33 @@ def pairs(folder: str | os.PathLike[str], reviewer: str | None = None) -> list[R
         Whose pairs; by default all.
     """
     stored = store.read_stored(measurement_folders(folder)[1])
-    if reviewer is not None and reviewer not in store.drawn(stored).reviewers:
-        known = ", ".join(store.drawn(stored).reviewers)
+    stored.refuse_undrawn()
+    if reviewer is not None and reviewer not in stored.reviewers:
+        known = ", ".join(stored.reviewers)
         raise InputError(f"there is no reviewer '{reviewer}'; there are {known}")
-    every = pairs_of(store.open_folder(folder), stored)
-    return [each for each in every if reviewer is None or reviewer in each.reviewers]
+    return [each for each in pairs_of(stored) if reviewer is None or reviewer in each.reviewers]
 
 
-def pairs_of(opened: store.Folder, stored: store.Stored) -> list[ReviewPair]:
+def pairs_of(stored: store.Stored) -> list[ReviewPair]:
     """Return drawn pairs as reviewers may see them."""
-    design = store.drawn(stored)
-    rows = [row for pair in design.pairs for row in (pair.row_a, pair.row_b)]
-    patients = opened.patients.filter(pl.col("row").is_in(rows))
-    columns = [name for name in patients.columns if name not in _KEPT]
-    recorded = {
-        line[0]: tuple(as_text(value) for value in line[1:])
-        for line in patients.select("row", *columns).iter_rows()
-    }
-    label = opened.words.label
-    names = tuple(label(name) for name in (*columns, *design.show))
-
-    def patient(row: int) -> Patient:
-        values = (*recorded[row], *stored.shown.get(row, ()))
-        return Patient(stored.called.get(row, str(row)), values)
-
-    def seen(pair: DrawnPair) -> ReviewPair:
-        a, b = patient(pair.row_a), patient(pair.row_b)
-        differs = tuple(one != two for one, two in zip(a.values, b.values, strict=True))
-        given = {
-            who: answers[pair.pair]
-            for who, answers in stored.answers.items()
-            if pair.pair in answers
-        }
-        return ReviewPair(pair.pair, names, a, b, differs, pair.reviewers, given)
-
-    return [seen(pair) for pair in design.pairs]
+    pairs = []
+    for drawn in stored.pairs:
+        (a, *one), (b, *two) = (stored.patients[str(row)] for row in (drawn.row_a, drawn.row_b))
+        pair = ReviewPair(
+            drawn.pair,
+            tuple(stored.names),
+            Patient(a, tuple(one)),
+            Patient(b, tuple(two)),
+            tuple(x != y for x, y in zip(one, two, strict=True)),
+            tuple(drawn.reviewers),
+            {
+                who: given[drawn.pair]
+                for who, given in stored.answers.items()
+                if drawn.pair in given
+            },
+        )
+        pairs.append(pair)
+    return pairs
 
 
 # --- more of the source about the patients: their ids, and columns to show ---

@@ -19,9 +19,8 @@ from intravar.documents.typesetting import CREATED
 from intravar.errors import InputError, option
 from intravar.publication.files import escaped, safe_csv
 from intravar.review.answers import COLUMNS, SHEET
-from intravar.review.design import Design
 from intravar.review.drawing import ReviewPair
-from intravar.review.store import ANSWERS, REASONS, Folder
+from intravar.review.store import ANSWERS, REASONS, Folder, Stored
 from intravar.writing import check_writable, write_private
 
 NOTE = (
@@ -47,7 +46,7 @@ def checked_packet(out: str | os.PathLike[str]) -> Path:
 def write_packet(
     path: Path,
     pairs: Sequence[ReviewPair],
-    design: Design,
+    design: Stored,
     opened: Folder,
     keep: Callable[[], None],
 ) -> None:
@@ -69,7 +68,7 @@ def write_packet(
         shutil.rmtree(part, ignore_errors=True)
 
 
-def packet_files(pairs: Sequence[ReviewPair], design: Design, opened: Folder) -> dict[str, bytes]:
+def packet_files(pairs: Sequence[ReviewPair], design: Stored, opened: Folder) -> dict[str, bytes]:
     """Return the files of a packet by their names."""
     listed = pl.DataFrame(
         [(p.pair, p.a.patient, p.b.patient) for p in pairs],
@@ -135,7 +134,7 @@ def _workbook(pairs: Sequence[ReviewPair], reviewer: str) -> bytes:
     return content.getvalue()
 
 
-def _form(pairs: Sequence[ReviewPair], design: Design, opened: Folder) -> bytes:
+def _form(pairs: Sequence[ReviewPair], design: Stored, opened: Folder) -> bytes:
     """Return the form: one page that needs no network, with all pairs in it."""
     content: dict[str, Any] = {
         "reviewers": list(design.reviewers),

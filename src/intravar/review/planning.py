@@ -95,10 +95,7 @@ def plan(folder: str | os.PathLike[str], sizes: tuple[int, ...] = SIZES) -> Plan
 
 def _so_far(opened: Folder) -> tuple[tuple[float, float], int]:
     """Return the shares of comparable pairs: as judged so far, where that is enough."""
-    stored = read_stored(opened.private)
-    if stored.design is None:
-        return GUESS, 0
-    different, alike = kinds_of(judged_pairs(stored.design, stored.answers))
+    different, alike = kinds_of(judged_pairs(read_stored(opened.private)))
     n = different.judged + alike.judged
     if min(different.worth, alike.worth) < 10 or min(different.comparable, alike.comparable) < 1:
         return GUESS, n

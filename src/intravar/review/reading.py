@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from intravar.errors import InputError, errors_in
+from intravar.inference.intervals import LEVEL
 from intravar.review import store
-from intravar.review.answers import Agreement, agreement, by_pair, judgement, read_answers, reasons
-from intravar.review.design import Design
+from intravar.review.answers import read_answers
 from intravar.review.estimate import Estimate, Kind, counted_by, estimate, pooled_estimates
+from intravar.seeds import stream
 from intravar.wording import Sentence
 
 #: Pairs of a physician that must be judged before a figure of theirs is given.
 FEWEST_OF_PHYSICIAN = 6
-JUDGED_SCHEMA = {
+#: What answers count for; a pair that nobody is sure of counts neither way.
+JUDGED = {"comparable": 1.0, "different": 0.0, "unsure": None}
+#: Draws of the tables of two reviewers' answers.
+DRAWS = 4_000
+ANSWERED_SCHEMA = {
+    "pair": pl.String,
     "physician": pl.String,
     "different": pl.Boolean,
-    "comparable": pl.Float64,
     "weight": pl.Float64,
+    "answer": pl.String,
+    "reason": pl.String,
 }
 PHYSICIAN_SCHEMA = {
     "physician": pl.String,
@@ -32,6 +40,20 @@ PHYSICIAN_SCHEMA = {
     "high": pl.Float64,
     "record": pl.Float64,
 }
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How often two reviewers say the same of a pair.
+
+    Cohen's kappa has a 95 % interval: 1 always, 0 as often as by chance.
+    """
+
+    kappa: float
+    low: float
+    high: float
+    n_pairs: int
+    n_same: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,19 +146,25 @@ class Review:
         return lines
 
 
-def judged_pairs(design: Design, answers: store.Answers) -> pl.DataFrame:
-    """Return the pairs with an answer: physician, different, comparable, weight.
+def judged_pairs(stored: store.Stored) -> pl.DataFrame:
+    """Return the pairs with an answer: pair, physician, different, weight, comparable, answers.
 
-    Comparable is 1 or 0, between where reviewers contradict each other, missing where nobody is
-    sure; the weight is the pairs of the frame that a pair stands for.
+    The weight is the pairs of the frame that a pair stands for. Comparable is 1 or 0, between where
+    reviewers contradict each other, missing where nobody is sure. There are one or two answers and
+    their reasons, reviewers in the order of their names.
     """
-    given = by_pair(answers)
     rows = [
-        (p.physician, p.different, judgement(given[p.pair]), p.weight / p.probability)
-        for p in design.pairs
-        if p.pair in given
+        (p.pair, p.physician, p.different, p.weight / p.probability, given.answer, given.reason)
+        for p in stored.pairs
+        for _, answers in sorted(stored.answers.items())
+        if (given := answers.get(p.pair)) is not None
     ]
-    return pl.DataFrame(rows, schema=JUDGED_SCHEMA, orient="row")
+    comparable = pl.col("answer").replace_strict(JUDGED, return_dtype=pl.Float64).mean()
+    return (
+        pl.DataFrame(rows, schema=ANSWERED_SCHEMA, orient="row")
+        .group_by("pair", "physician", "different", "weight", maintain_order=True)
+        .agg("answer", "reason", comparable=comparable)
+    )
 
 
 def kinds_of(judged: pl.DataFrame, unsure: float | None = None) -> tuple[Kind, Kind]:
@@ -170,18 +198,17 @@ def read(folder: str | os.PathLike[str], files: Sequence[str | os.PathLike[str]]
 
     opened = store.open_folder(folder)
     with errors_in(opened.words), store.changing(opened.private) as stored:
-        design = store.drawn(stored)
-        new = read_answers(files, design)
+        stored.refuse_undrawn()
+        new = read_answers(files, stored)
         answers = {
             who: {**stored.answers.get(who, {}), **new.get(who, {})}
             for who in sorted({*stored.answers, *new})
         }
         if not any(answers.values()):
             raise InputError("there are no answers yet; fill in a file of the packet and read it")
-        kept = replace(stored, answers=answers)
-        store.write_stored(opened.private, kept)
-        found = review_of(opened, kept)
-        return publish_review(opened, kept, found)
+        stored = replace(stored, answers=answers)
+        store.write_stored(opened.private, stored)
+        return publish_review(opened, stored, review_of(opened, stored))
 
 
 def results(folder: str | os.PathLike[str]) -> Review:
@@ -192,9 +219,9 @@ def results(folder: str | os.PathLike[str]) -> Review:
 
 def review_of(opened: store.Folder, stored: store.Stored) -> Review:
     """Return what the answers so far tell; nothing is published."""
-    design, answers = store.drawn(stored), stored.answers
+    stored.refuse_undrawn()
     record, n_frame = opened.frame
-    given, judged = by_pair(answers), judged_pairs(design, answers)
+    judged = judged_pairs(stored)
     n_unsure = judged["comparable"].null_count()
     # As judged; and with every unsure pair counted as comparable, or as different.
     counted = [kinds_of(judged, unsure) for unsure in (None, 1.0, 0.0)]
@@ -204,24 +231,50 @@ def review_of(opened: store.Folder, stored: store.Stored) -> Review:
     ]
     otherwise = [figure.discordance if figure else None for figure in figures]
     different = counted[0][0]
+    # A pair counts once for every reason that is given.
+    reasons = Counter(
+        reason or "no reason given"
+        for given, why in judged.filter("different").select("answer", "reason").iter_rows()
+        for reason in {r for word, r in zip(given, why, strict=True) if word == "different"}
+    )
     return Review(
         group=figures[0],
         record=record,
         n_pairs=judged.height - n_unsure,
         n_unsure=n_unsure,
-        n_left=len(design.pairs) - judged.height,
+        n_left=len(stored.pairs) - judged.height,
         explained=1 - different.share if different.judged else None,
-        reasons=reasons(given, design),
+        reasons=dict(reasons.most_common()),
         if_comparable=otherwise[1],
         if_different=otherwise[2],
-        agreement=agreement(given),
+        agreement=agreement(judged["answer"].to_list()),
         contradicted=tuple(
-            pair
-            for pair, said in sorted(given.items())
-            if {"comparable", "different"} <= {each.answer for each in said}
+            judged.filter(pl.col("comparable").is_between(0, 1, closed="none"))["pair"].sort()
         ),
         physicians=_physicians(opened, judged.drop_nulls("comparable")),
     )
+
+
+def agreement(answers: Iterable[Sequence[str]]) -> Agreement | None:
+    """Return how well reviewers agree, by answers to pairs; None where none was reviewed twice."""
+    twice = [given for given in answers if len(given) > 1]
+    if not twice:
+        return None
+    table = np.zeros((len(store.ANSWERS), len(store.ANSWERS)))
+    for first, second, *_ in twice:
+        table[store.ANSWERS.index(first), store.ANSWERS.index(second)] += 1
+    # Which of two people is the first means nothing.
+    table = (table + table.T) / 2
+    cells = table.ravel()
+    random = stream(0, "review", "kappa")
+    drawn = random.dirichlet(cells + 0.5 / len(cells), size=DRAWS).reshape(-1, *table.shape)
+    share = np.concatenate([table[None] / len(twice), drawn])
+    same = np.einsum("kii->k", share)
+    chance = np.einsum("ki,ki->k", share.sum(axis=1), share.sum(axis=2))
+    middle, *others = np.where(chance < 1, (same - chance) / np.maximum(1 - chance, 1e-12), 1.0)
+    low, high = np.quantile(others, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    ends = min(float(low), float(middle)), max(float(high), float(middle))
+    return Agreement(float(middle), *ends, len(twice), int(np.trace(table)))
 
 
 def _physicians(opened: store.Folder, judged: pl.DataFrame) -> pl.DataFrame:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,6 @@ from intravar.publication.files import read_published
 from intravar.publication.folders import PAIRS_FILE, PATIENTS_FILE, REVIEW_FILE, add_files
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
-from intravar.review.design import Design, DrawnPair
 from intravar.wording import Words
 
 #: What a reviewer may answer.
@@ -36,6 +35,8 @@ REASONS = (
     "recorded values differ",
     "other",
 )
+#: What Excel makes of a text that it takes for a date.
+DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\w{2,3}([./-]\d{2,4})?|\d{5}(\.0)?")
 
 
 @dataclass(frozen=True)
@@ -66,45 +67,68 @@ Answers = Mapping[str, Mapping[str, Answer]]
 
 
 @dataclass(frozen=True)
-class Stored:
-    """What is kept of a review; there is no design before pairs were drawn.
+class DrawnPair:
+    """A pair that was drawn: two rows of the source, counted from 1, in an order by lot.
 
-    By row: what patients are `called`, where that is not their row, and the values that are `shown`
-    besides. By pair: answers of every reviewer, and those from which figures were `published`.
+    `weight` are the pairs of the frame that it stands for there, `probability` that with which it
+    was drawn. Physician, and whether it was decided differently, are never in a packet.
     """
 
-    design: Design | None = None
-    called: Mapping[int, str] = field(default_factory=dict)
-    shown: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    pair: str
+    row_a: int
+    row_b: int
+    physician: str
+    different: bool
+    probability: float
+    weight: float
+    reviewers: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is kept of a review: the sample of pairs, what reviewers see of them, and answers.
+
+    Pairs are in the order of the packet; there are none before they are drawn. `each`: every
+    physician gets the same number of pairs; `twice`: the share of pairs that two review; `show`:
+    columns of the source that reviewers see beside the recorded values. `names` are of all values;
+    `patients` has, by row, what a patient is called and the values. `published` are the answers, by
+    pair, from which figures were published.
+    """
+
+    pairs: Sequence[DrawnPair] = ()
+    each: bool = False
+    n_reviewers: int = 1
+    twice: float = 0.0
+    show: Sequence[str] = ()
+    names: Sequence[str] = ()
+    patients: Mapping[str, Sequence[str]] = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
     published: Mapping[str, str] = field(default_factory=dict)
 
-    def as_bytes(self) -> bytes:
-        """Return what is written to the private folder."""
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        """What reviewers are called."""
+        return tuple(f"R{number}" for number in range(1, self.n_reviewers + 1))
 
-        def plain(value: Any) -> Any:
-            return vars(value) if isinstance(value, Design) else [*vars(value).values()]
+    def refuse_undrawn(self) -> None:
+        """Say so if no pairs were drawn."""
+        if not self.pairs:
+            raise InputError("no pairs were drawn yet; draw them with 'intravar review draw'")
 
-        content = {"what": "review", **vars(self)}
-        return json.dumps(content, default=plain, ensure_ascii=False, indent=0).encode()
-
-    @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Stored:
-        """Return what was written."""
-        design = stored["design"]
-        if design is not None:
-            pairs = tuple(DrawnPair(*(*row[:-1], tuple(row[-1]))) for row in design["pairs"])
-            design = Design(**{**design, "pairs": pairs, "show": tuple(design["show"])})
-        return cls(
-            design,
-            {int(row): name for row, name in stored["called"].items()},
-            {int(row): tuple(values) for row, values in stored["shown"].items()},
-            {
-                who: {pair: Answer(*given) for pair, given in pairs.items()}
-                for who, pairs in stored["answers"].items()
-            },
-            stored["published"],
-        )
+    def refuse_other(self, pair: str, reviewer: str, where: str = "") -> None:
+        """Refuse an answer to a pair that was not drawn, or that somebody else is to review."""
+        drawn = next((each for each in self.pairs if each.pair == pair), None)
+        if drawn is None:
+            hint = "; did Excel turn it into a date or a number?" if DATE.fullmatch(pair) else ""
+            raise InputError(
+                f"pair '{pair}'{where} was not drawn{hint}; there are P0001 to "
+                f"P{len(self.pairs):04d}"
+            )
+        if reviewer not in drawn.reviewers:
+            listed = " and ".join(drawn.reviewers)
+            raise InputError(
+                f"pair '{pair}'{where} is not for reviewer '{reviewer}' but for {listed}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,14 +202,21 @@ def read_stored(private: Path) -> Stored:
     if not file.exists():
         return Stored()
     try:
-        return Stored.of_json(json.loads(file.read_text("utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        kept = json.loads(file.read_text("utf-8"))
+        kept["pairs"] = [DrawnPair(**pair) for pair in kept["pairs"]]
+        kept["answers"] = {
+            who: {pair: Answer(**given) for pair, given in answers.items()}
+            for who, answers in kept["answers"].items()
+        }
+        return Stored(**kept)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"the review in '{file}' is damaged; restore it from a copy") from error
 
 
 def write_stored(private: Path, stored: Stored) -> None:
     """Keep a review, whole or not at all."""
-    add_files(private, {REVIEW_FILE: stored.as_bytes()}, "private")
+    content = json.dumps(asdict(stored), ensure_ascii=False, indent=0)
+    add_files(private, {REVIEW_FILE: content.encode()}, "private")
 
 
 @contextmanager
@@ -228,17 +259,11 @@ def answer(
     """
     _, private = measurement_folders(folder)
     with changing(private) as stored:
-        drawn(stored).refuse_other(pair, reviewer)
+        stored.refuse_undrawn()
+        stored.refuse_other(pair, reviewer)
         given = dict(stored.answers.get(reviewer, {}))
         if answer:
             given[pair] = Answer(answer, reason, comment)
         else:
             given.pop(pair, None)
         write_stored(private, replace(stored, answers={**stored.answers, reviewer: given}))
-
-
-def drawn(stored: Stored) -> Design:
-    """Return the pairs that were drawn, or say that none were."""
-    if stored.design is None:
-        raise InputError("no pairs were drawn yet; draw them with 'intravar review draw'")
-    return stored.design
