@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -16,7 +16,7 @@ from intravar.errors import InputError
 from intravar.estimators import METHODS
 from intravar.study.benchmark.store import RUN_SCHEMA
 from intravar.study.benchmark.units import CONSTANT, ORACLE, SCORE_SCHEMA
-from intravar.study.simulation.conditions import all_conditions, conditions_of
+from intravar.study.simulation.conditions import all_conditions, main_conditions
 from intravar.study.tables import CELL_SCHEMA, TITLES
 from intravar.study.tables.grids import Grid, make_grid, method_label
 
@@ -85,32 +85,28 @@ class Study:
     # --- methods ---
 
     @cached_property
-    def _described(self) -> dict[str, dict[str, Any]]:
-        return {str(row["method"]): row for row in self.manifest["methods"]}
-
-    @cached_property
     def methods(self) -> list[str]:
         """All methods that have scores: the paper's in its order, then others by name."""
-        found = set(self.scores["method"].unique().to_list()) - {ORACLE, CONSTANT}
-        known = [name for name in METHODS if name in found]
-        return known + sorted(found - set(known))
+        return _in_order({*self.scores["method"]} - {ORACLE, CONSTANT}, METHODS)
 
     @cached_property
     def rate_methods(self) -> list[str]:
         """Methods whose score is a discordance rate and can be held against the oracle."""
         return [name for name in self.methods if self.scale(name) == "discordance"]
 
+    @cached_property
+    def _described(self) -> dict[str, dict[str, Any]]:
+        return {str(row["method"]): row for row in self.manifest["methods"]}
+
     def scale(self, method: str) -> str:
         """Return what the score of a method measures."""
-        if method in self._described:
-            return str(self._described[method].get("scale", "discordance"))
-        return METHODS[method].scale if method in METHODS else "discordance"
+        known = METHODS[method].scale if method in METHODS else "discordance"
+        return str(self._described.get(method, {}).get("scale", known))
 
     def label(self, method: str) -> str:
         """Return the name of a method as people read it."""
-        if method in METHODS or method in (ORACLE, CONSTANT):
-            return method_label(method)
-        return str(self._described.get(method, {}).get("label", method))
+        known = method_label(method)
+        return known if known != method else self._described.get(method, {}).get("label", method)
 
     def labels(self, methods: list[str]) -> list[str]:
         """Return the names of methods as people read them."""
@@ -121,9 +117,7 @@ class Study:
     @cached_property
     def conditions(self) -> list[str]:
         """Conditions with scores: the paper's in its order, then the grid, then others."""
-        found = set(self.scores["condition"].unique().to_list())
-        known = [name for name in all_conditions() if name in found]
-        return known + sorted(found - set(known))
+        return _in_order({*self.scores["condition"]}, all_conditions())
 
     def has(self, condition: str) -> bool:
         """Say whether a condition was run."""
@@ -132,45 +126,51 @@ class Study:
     @cached_property
     def main_conditions(self) -> list[str]:
         """Conditions of the cross-experiment table: SCORE2 and the window rules."""
-        known = conditions_of("paper")
-        main = [name for name, each in known.items() if each.family in ("score2", "window")]
-        return [name for name in self.conditions if name in main]
+        return [name for name in self.conditions if name in main_conditions()]
 
     @cached_property
     def first_draw(self) -> pl.DataFrame:
         """Scores of the first draw of every condition, which the paper's figures show."""
-        return self.scores.filter(
-            pl.col("replicate") == pl.col("replicate").min().over("condition")
-        )
+        first = pl.col("replicate").min().over("condition")
+        return self.scores.filter(pl.col("replicate") == first)
+
+    def draws(self, condition: str) -> int:
+        """Return how many draws a condition has."""
+        return self.scores.filter(pl.col("condition") == condition)["replicate"].n_unique()
 
     def of(self, condition: str, methods: list[str]) -> pl.DataFrame:
         """Return the first draw of a condition for some methods, with their labels."""
-        rows = self.first_draw.filter(
-            (pl.col("condition") == condition) & pl.col("method").is_in(methods)
-        )
+        chosen = (pl.col("condition") == condition) & pl.col("method").is_in(methods)
         order = {method: position for position, method in enumerate(methods)}
         place = pl.col("method").replace_strict(order, return_dtype=pl.Int32)
-        return self.labelled(rows.sort(place, "physician", maintain_order=True))
+        rows = self.first_draw.filter(chosen).sort(place, "physician", maintain_order=True)
+        return self._labelled(rows)
 
-    def cells(self, table: str, columns: Iterable[str], methods: Iterable[str]) -> pl.DataFrame:
+    def cells(
+        self,
+        table: str,
+        columns: Iterable[str],
+        methods: Iterable[str],
+        *,
+        value: Literal["value", "first"] = "value",
+    ) -> pl.DataFrame:
         """Return the defined cells of some columns of a stored table for some methods, labelled.
 
-        None where the study has no such table.
+        `value` is the mean over draws, or that of the first. None where there is no such table.
         """
         rows = self.tables.get(table, pl.DataFrame(schema=CELL_SCHEMA))
         chosen = pl.col("column").is_in(list(columns)) & pl.col("method").is_in(list(methods))
-        return self.labelled(rows.filter(chosen).drop_nulls("value"))
+        rows = rows.filter(chosen).with_columns(pl.col(value).alias("value"))
+        return self._labelled(rows.drop_nulls("value"))
+
+    def _labelled(self, rows: pl.DataFrame) -> pl.DataFrame:
+        names = {method: self.label(method) for method in rows["method"].unique()}
+        label = pl.col("method").replace_strict(names, return_dtype=pl.String)
+        return rows.with_columns(label.alias("label"))
 
     def grid(self, table: str) -> Grid:
         """Return a stored table as people read it."""
         return make_grid(self.tables[table], table, TITLES.get(table, table), self.label)
-
-    def labelled(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Add the names of methods as people read them, in the column `label`."""
-        names = {method: self.label(method) for method in rows["method"].unique().to_list()}
-        return rows.with_columns(
-            pl.col("method").replace_strict(names, return_dtype=pl.String).alias("label")
-        )
 
     def physicians(self, condition: str) -> dict[str, Any]:
         """Return the physicians of the first draw of a condition, column by column.
@@ -178,41 +178,35 @@ class Study:
         `scores`, `low` and `high` hold one list per method of the study, in the study's order; null
         where undefined.
         """
-        rows = self.first_draw.filter(pl.col("condition") == condition)
-        about = (
-            rows.group_by("physician")
-            .agg(pl.col("group", "n_patients", "d_star", "oracle").drop_nulls().first())
-            .sort("physician")
-        )
-        names = about.select("physician")
-        found: dict[str, dict[str, list[float | None]]] = {"score": {}, "low": {}, "high": {}}
-        for method in self.methods:
-            own = rows.filter(pl.col("method") == method).select("physician", *found)
-            if own.height:
-                joined = names.join(own, on="physician", how="left", maintain_order="left")
-                for column, by_method in found.items():
-                    by_method[method] = joined[column].to_list()
-        return {**about.to_dict(as_series=False), "scores": found.pop("score"), **found}
+        rows = self.first_draw.filter(pl.col("condition") == condition).sort("physician")
+        first = pl.col("group", "n_patients", "d_star", "oracle").drop_nulls().first()
+        about = rows.group_by("physician", maintain_order=True).agg(first)
+        by_method: dict[str, dict[str, list[float | None]]] = {}
+        for name, column in (("scores", "score"), ("low", "low"), ("high", "high")):
+            wide = rows.pivot("method", index="physician", values=column)
+            shown = [method for method in self.methods if method in wide.columns]
+            by_method[name] = wide.select(shown).to_dict(as_series=False)
+        return {**about.to_dict(as_series=False), **by_method}
 
     def undefined_reasons(self) -> list[dict[str, Any]]:
         """Return how many scores are undefined, per method and reason."""
-        of_methods = ~pl.col("method").is_in([ORACLE, CONSTANT])
+        rows = self.undefined.filter(pl.col("method").is_in(self.methods))
         counts = pl.len().alias("scores"), pl.col("condition").n_unique().alias("conditions")
-        found = self.undefined.filter(of_methods).group_by("method", "reason").agg(*counts)
-        return found.sort("method", "reason").to_dicts()
+        return rows.group_by("method", "reason").agg(*counts).sort("method", "reason").to_dicts()
 
     def method_details(self, condition: str, method: str) -> Mapping[str, Any]:
         """Return what a method learned on the first cohort of a condition; of `cohort`, its facts.
 
         Empty if nothing is stored.
         """
-        found = self.details.get(f"{condition}.r000", {}).get(method, {})
-        return found if isinstance(found, dict) else {}
+        stored = self.details.get(f"{condition}.r000", {}).get(method, {})
+        return stored if isinstance(stored, dict) else {}
 
-    def draws(self, condition: str) -> int:
-        """Return how many draws a condition has."""
-        rows = self.scores.filter(pl.col("condition") == condition)
-        return rows["replicate"].n_unique()
+
+def _in_order(names: set[str], known: Iterable[str]) -> list[str]:
+    """Return names in the order in which they are known, then the others."""
+    first = [name for name in known if name in names]
+    return first + sorted(names.difference(first))
 
 
 def read_study(folder: str | os.PathLike[str]) -> Study:

@@ -1,4 +1,4 @@
-"""Charts as SVG: axes, marks, bands, rows, bins, panels and a legend, without a library.
+"""Charts as SVG: axes, marks, bands, rows, bins and panels, without a library.
 
 A chart opens offline, says in words what it shows (`title` and `desc`), and is the same picture in
 a page, in a PDF and in Word. Colours are names (`var(--one)`): a page resolves them for light and

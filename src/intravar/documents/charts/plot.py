@@ -76,15 +76,6 @@ SHAPES = {
 }
 
 
-class LegendEntry(NamedTuple):
-    """What a mark stands for: words, class of the style sheet, colour and shape."""
-
-    words: str
-    kind: str = "point"
-    colour: Colour = None
-    shape: str = "circle"
-
-
 class Dot(NamedTuple):
     """A value, what it says when pointed at, how it looks, whom it stands for, and its label."""
 
@@ -165,7 +156,7 @@ class Drawing:
 
 @dataclass
 class Plot(Drawing):
-    """An SVG picture with two axes, `x` and `y`; a legend needs a larger margin at the top."""
+    """An SVG picture with two axes, `x` and `y`."""
 
     x: Point = (0, 1)
     y: Point = (0, 1)
@@ -275,22 +266,6 @@ class Plot(Drawing):
     def _name(self, name: str, place: str) -> None:
         text = '<text class="name" text-anchor="middle" transform="{place}">{name}</text>'
         self.add(text, place=place, name=name)
-
-    def legend(self, entries: Sequence[LegendEntry]) -> None:
-        """Say above the plot what marks stand for, in as many lines as that takes."""
-        at, down = float(self.left), 12.0
-        for entry in entries:
-            room = text_width(entry.words) + 34
-            if at > self.left and at + room > self.width:
-                at, down = float(self.left), down + 18
-            if entry.kind in LINES:
-                line = '<line {look} x1="{a}" x2="{b}" y1="{y}" y2="{y}"/>'
-                look = _look(entry.kind, entry.colour)
-                self.add(line, look=look, a=at, b=at + 16, y=down)
-            else:
-                self.mark((at + 8, down), "", entry.kind, colour=entry.colour, shape=entry.shape)
-            self.write(entry.words, (at + 20, down), "label", "start")
-            at += room
 
 
 def _share(value: float, ends: Point, *, log: bool) -> float:

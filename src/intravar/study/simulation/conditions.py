@@ -268,6 +268,12 @@ def all_conditions() -> Mapping[str, Condition]:
     }
 
 
+def main_conditions() -> list[str]:
+    """Return the conditions of the paper's table across experiments: SCORE2 and the windows."""
+    known = conditions_of("paper").items()
+    return [name for name, each in known if each.family in ("score2", "window")]
+
+
 def find_condition(name: str) -> Condition:
     """Return the condition of a name.
 

@@ -11,7 +11,7 @@ import polars as pl
 from intravar.estimators import METHODS
 from intravar.study.benchmark.published import GROUP_TABLES
 from intravar.study.benchmark.units import COMPARABLE, OTHER_SCALE
-from intravar.study.simulation.conditions import conditions_of
+from intravar.study.simulation.conditions import conditions_of, main_conditions
 from intravar.study.tables.cells import (
     ROUNDING,
     BootstrapInterval,
@@ -23,6 +23,7 @@ from intravar.study.tables.cells import (
     column_of,
     row_mean,
     row_median,
+    row_spearman,
     spearman,
 )
 from intravar.study.tables.grids import TITLES
@@ -95,7 +96,7 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
     tables["glmm_groups"] = pl.concat(glmm).filter(pl.col("method").is_in(OTHER_SCALE))
     if any(name.startswith("pass") for name in present & conditions_of("paper").keys()):
         tables |= _across(deltas)
-    ranks = [Column(f"spearman_{of}", of, ranks=True) for of in ("d_star", "oracle")]
+    ranks = [Column(f"spearman_{of}", ("score", of), row_spearman) for of in ("d_star", "oracle")]
     here = scores.filter(pl.col("condition") == "continuous")
     tables["continuum"] = cells_of("continuum", here, ranks, "continuous")
     tables |= _recovery(scores.filter(pl.col("condition").is_in(_RECOVERY)))
@@ -122,7 +123,8 @@ def _group_columns(here: pl.DataFrame, rates: frozenset[str]) -> Iterator[Column
             yield Column(f"group{number}", "score", rounding=rounding, rows=own, methods=chosen)
     yield Column("mean_delta", "delta", methods=rates - {"oracle"})
     others = methods - {"oracle"}
-    yield Column("spearman_oracle", "oracle", rounding=_TWO_DECIMALS, methods=others, ranks=True)
+    pairs = ("score", "oracle")
+    yield Column("spearman_oracle", pairs, row_spearman, _TWO_DECIMALS, methods=others)
 
 
 def _mean_deltas(scores: pl.DataFrame) -> pl.DataFrame:
@@ -149,7 +151,7 @@ def _across(deltas: pl.DataFrame) -> dict[str, pl.DataFrame]:
         return pl.col("condition").is_in(names)
 
     known = conditions_of("paper")
-    main = deltas.filter(only([n for n, c in known.items() if c.family in ("score2", "window")]))
+    main = deltas.filter(only(main_conditions()))
     whole = [Column(name, "delta", *how) for name, how in _ACROSS.items()]
     covered = main.filter(pl.col("coverage").is_not_null().any().over("method"))["method"].unique()
     whole.append(Column("coverage", "coverage", methods=covered.to_list()))

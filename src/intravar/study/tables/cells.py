@@ -67,27 +67,50 @@ row_mean: Statistic = partial(np.mean, axis=1)  # type: ignore[assignment]
 row_median: Statistic = partial(np.median, axis=1)
 
 
+def row_spearman(pairs: FloatArray) -> FloatArray:
+    """Return the rank correlation of the pairs in every row; NaN where all are tied."""
+    ranks = rankdata(pairs, axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    norm = np.sqrt((ranks**2).sum(axis=1).prod(axis=1))
+    undefined = np.full(len(norm), np.nan)
+    correlation = np.divide(ranks.prod(axis=2).sum(axis=1), norm, out=undefined, where=norm > 0)
+    # Rounded where a sum of squares rounds: ranks that agree give exactly 1.
+    return np.asarray(np.clip(np.round(correlation, 15), -1, 1))
+
+
+def spearman(first: FloatArray, second: FloatArray) -> float:
+    """Return the rank correlation of the physicians that both score; NaN where all are tied.
+
+    Examples
+    --------
+    >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 4.0, 9.0]))
+    1.0
+    """
+    return percentile_interval(np.column_stack([first, second]), row_spearman, resamples=0).value
+
+
 def percentile_interval(
-    values: npt.ArrayLike, statistic: Statistic = row_mean
+    values: npt.ArrayLike, statistic: Statistic = row_mean, resamples: int = RESAMPLES
 ) -> BootstrapInterval:
     """Return a statistic of the values with its 95 % percentile bootstrap interval.
 
-    Undefined values (NaN) are left out. One value has nothing to resample, and no interval.
+    Undefined values (NaN) are left out. One value has nothing to resample, and no interval; nor
+    have two pairs.
 
     Examples
     --------
     >>> percentile_interval([0.1, 0.2, 0.3, 0.4]).value
     0.25
     """
-    found = np.asarray(values, dtype=np.float64)
-    found = found[np.isfinite(found)]
-    if found.size == 0:
-        return BootstrapInterval(np.nan, np.nan, np.nan)
-    value = float(statistic(found[None, :])[0])
-    if found.size == 1:
+    given = np.asarray(values, dtype=np.float64)
+    pairs = given.ndim > 1
+    given = given[np.isfinite(given).all(axis=1) if pairs else np.isfinite(given)]
+    value = float(statistic(given[None])[0]) if len(given) > pairs else np.nan
+    if len(given) < 2 + pairs or not resamples or np.isnan(value):
         return BootstrapInterval(value, np.nan, np.nan)
-    rows = np.random.default_rng(SEED).integers(found.size, size=(RESAMPLES, found.size))
-    low, high = np.percentile(statistic(found[rows]), (2.5, 97.5))
+    rows = np.random.default_rng(SEED).integers(len(given), size=(resamples, len(given)))
+    # A resample that drew one physician over and over has no order to keep.
+    low, high = np.nanpercentile(statistic(given[rows]), (2.5, 97.5))
     return BootstrapInterval(value, float(low), float(high))
 
 
@@ -128,81 +151,29 @@ def cell(
         if several
         else np.nan
     )
-    low, high = draws[0].low, draws[0].high
-    bounds = (value - half, value + half) if several else (low, high)
+    bounds = (value - half, value + half) if several else draws[0][1:]
     inside = None
     if printed is not None and np.isfinite(bounds[0]):
         inside = bool(bounds[0] - rounding <= printed.value <= bounds[1] + rounding)
-    return {
-        "condition": condition,
-        "method": method,
-        "column": column,
-        "value": value,
-        "first": draws[0].value,
-        "low": low,
-        "high": high,
-        "mcse": sd / np.sqrt(values.size) if several else sd,
-        "draws": int(values.size),
-        "draw_low": value - half,
-        "draw_high": value + half,
-        "published": None if printed is None else printed.value,
-        "published_low": None if printed is None else printed.low,
-        "published_high": None if printed is None else printed.high,
-        "difference": None if printed is None else value - printed.value,
-        "inside": inside,
-        "n_undefined": n_undefined,
-    }
-
-
-def spearman(first: FloatArray, second: FloatArray) -> float:
-    """Return the rank correlation of the physicians that both score; NaN where all are tied.
-
-    Examples
-    --------
-    >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 4.0, 9.0]))
-    1.0
-    """
-    both = np.isfinite(first) & np.isfinite(second)
-    if both.sum() < 2:
-        return float("nan")
-    ranks = rankdata(first[both]), rankdata(second[both])
-    if any(np.ptp(rank) == 0 for rank in ranks):
-        return float("nan")
-    # Rounded where a sum of squares rounds: ranks that agree give exactly 1.
-    return float(np.clip(np.round(np.corrcoef(*ranks)[0, 1], 15), -1, 1))
-
-
-def _resampled_spearman(score: FloatArray, target: FloatArray) -> tuple[float, float]:
-    both = np.isfinite(score) & np.isfinite(target)
-    score, target = score[both], target[both]
-    if score.size < 3 or np.ptp(score) == 0 or np.ptp(target) == 0:
-        return np.nan, np.nan
-    rows = np.random.default_rng(SEED).integers(score.size, size=(RESAMPLES, score.size))
-    first, second = rankdata(score[rows], axis=1), rankdata(target[rows], axis=1)
-    first -= first.mean(axis=1, keepdims=True)
-    second -= second.mean(axis=1, keepdims=True)
-    norm = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
-    # A resample that drew one physician over and over has no order to keep.
-    defined = norm > 0
-    correlation = (first * second).sum(axis=1)[defined] / norm[defined]
-    low, high = np.percentile(correlation, (2.5, 97.5))
-    return float(low), float(high)
+    made = (condition, method, column, value, *draws[0], sd / np.sqrt(max(values.size, 1)))
+    over = (int(values.size), value - half, value + half)
+    paper = (None,) * 4 if printed is None else (*printed, value - printed.value)
+    return dict(zip(CELL_SCHEMA, (*made, *over, *paper, inside, n_undefined), strict=True))
 
 
 class Column(NamedTuple):
     """What a column of a table holds: a statistic of the values `of` a draw, by default the mean.
 
-    With `ranks` it is their rank correlation with the score. `rows` and `methods` say what the
-    column is about, by default all; where draws are `pooled`, they are resampled as one.
+    Of two names it is one of pairs. `rows` and `methods` say what the column is about, by default
+    all; where draws are `pooled`, they are resampled as one.
     """
 
     name: str
-    of: str
+    of: str | tuple[str, str]
     statistic: Statistic = row_mean
     rounding: float = ROUNDING
     rows: pl.Expr | bool = True
     methods: Collection[str] | None = None
-    ranks: bool = False
     pooled: bool = False
 
 
@@ -217,24 +188,17 @@ def column_cell(
     rows = rows.sort(order, maintain_order=True)
     ordered = [rows] if column.pooled else rows.partition_by("replicate", maintain_order=True)
     draws = [column_of(draw, column.of) for draw in ordered]
-    if column.ranks:
-        scores = [column_of(draw, "score") for draw in ordered]
-        ranks = [spearman(score, target) for score, target in zip(scores, draws, strict=True)]
-        intervals = [BootstrapInterval(rho, np.nan, np.nan) for rho in ranks]
-        intervals[0] = BootstrapInterval(ranks[0], *_resampled_spearman(scores[0], draws[0]))
-        spread, undefined = np.nan, rows["score"].null_count()
-    else:
-        intervals = [percentile_interval(values, column.statistic) for values in draws]
-        # Of a mean its standard error; of another statistic what its bootstrap interval says.
-        spread = (intervals[0].high - intervals[0].low) / 3.92
-        if column.statistic is row_mean:
-            found = draws[0][np.isfinite(draws[0])]
-            spread = found.std(ddof=1) / np.sqrt(found.size) if found.size > 1 else np.nan
-        undefined = sum(int(np.isnan(values).sum()) for values in draws)
-        if "n_undefined" in rows.columns:
-            undefined = int(rows["n_undefined"].sum())
-    known = (spread, undefined, column.rounding)
-    made = cell(condition, method, column.name, intervals, printed, *known)
+    intervals = [percentile_interval(values, column.statistic) for values in draws]
+    # Of a mean its standard error; of another statistic what its bootstrap interval says.
+    spread = (intervals[0].high - intervals[0].low) / 3.92
+    if column.statistic is row_mean:
+        known = draws[0][np.isfinite(draws[0])]
+        spread = known.std(ddof=1) / np.sqrt(known.size) if known.size > 1 else np.nan
+    undefined = sum(int(np.isnan(v).reshape(len(v), -1).any(axis=1).sum()) for v in draws)
+    if "n_undefined" in rows.columns:
+        undefined = int(rows["n_undefined"].sum())
+    about = (spread, undefined, column.rounding)
+    made = cell(condition, method, column.name, intervals, printed, *about)
     return made | ({"draws": int(np.isfinite(draws[0]).sum())} if column.pooled else {})
 
 
@@ -258,9 +222,10 @@ def cells_of(
     return cells_table(cells)
 
 
-def column_of(rows: pl.DataFrame, name: str) -> FloatArray:
-    """Return a column as numbers, NaN where it is undefined."""
-    return rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+def column_of(rows: pl.DataFrame, names: str | tuple[str, str]) -> FloatArray:
+    """Return a column, or two as pairs, as numbers, NaN where it is undefined."""
+    numbers = rows.select(pl.col(names).cast(pl.Float64).fill_null(np.nan)).to_numpy()
+    return numbers[:, 0] if isinstance(names, str) else numbers
 
 
 def is_cells(table: pl.DataFrame) -> bool:

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -45,23 +45,20 @@ _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
 Label = Callable[[str], str]
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A figure of ours, its interval and the paper's figure, each as number and as text."""
 
     value: float | None
     text: str
-    low: float | None = None
-    high: float | None = None
     interval: str = ""
+    #: The interval in as few characters as tell its ends from their neighbours.
+    short: str = ""
     published: float | None = None
     published_text: str = ""
     outside: bool = False
-    column: str = ""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A row of a grid; `cells` holds None where there is nothing."""
 
     heading: str
@@ -150,36 +147,47 @@ def _plain_cell(value: Any) -> Cell | None:
 
 
 def _cell(row: Mapping[str, Any]) -> Cell:
-    column = str(row["column"])
-    digits, signed = 1 if column == _PER_CENT else 3, column in _SIGNED
-
-    def text(number: float | None) -> str:
-        return "" if number is None else number_text(number, digits, signed)
-
+    column, value, paper = str(row["column"]), row["value"], row["published"]
+    interval = short = ""
     low, high = shown_interval(row)
-    return Cell(
-        row["value"],
-        text(row["value"]) or "undefined",
-        low,
-        high,
-        f"[{text(low)}, {text(high)}]" if low is not None and high is not None else "",
-        row["published"],
-        text(row["published"]),
-        row["inside"] is False,
-        column,
-    )
+    if low is not None and high is not None:
+        interval = f"[{column_text(low, column)}, {column_text(high, column)}]"
+        between = "," if column in _SIGNED else "-"
+        short = between.join(_short(end, column) for end in (low, high))
+    text = "undefined" if value is None else column_text(value, column)
+    published = "" if paper is None else column_text(paper, column)
+    return Cell(value, text, interval, short, paper, published, row["inside"] is False)
+
+
+def column_text(number: float, column: str) -> str:
+    """Return a number as all tables print those of a column.
+
+    Examples
+    --------
+    >>> column_text(0.5, "mean_delta"), column_text(61.25, "percent_positive")
+    ('+0.500', '61.2')
+    """
+    return number_text(number, 1 if column == _PER_CENT else 3, column in _SIGNED)
+
+
+def _short(number: float, column: str) -> str:
+    if column == _PER_CENT:
+        return f"{number:.0f}"
+    if abs(number) >= 1:
+        return f"{number:.1f}"
+    text = f"{number:+.2f}" if column in _SIGNED else f"{number:.2f}"
+    return text.replace("0.", ".", 1)
 
 
 def number_text(number: float, digits: int = 3, signed: bool = False) -> str:
-    """Return a number as all tables print it, with a true minus sign.
+    """Return a number with a true minus sign.
 
     Examples
     --------
     >>> number_text(-0.0312, signed=True), number_text(0.5)
     ('−0.031', '0.500')
     """
-    text = f"{number:+.{digits}f}" if signed else f"{number:.{digits}f}"
-    return text.replace("-", "−")
+    return f"{number:{'+' if signed else ''}.{digits}f}".replace("-", "−")
 
 
 def shown_interval(cell: Mapping[str, Any]) -> tuple[float | None, float | None]:
@@ -217,25 +225,11 @@ def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], 
 def _plainly(cell: Cell | None, narrow: bool) -> str:
     if cell is None or cell.value is None:
         return cell.text if cell else ""
-    text = cell.text
-    if narrow and cell.low is not None and cell.high is not None:
-        between = "," if cell.column in _SIGNED else "-"
-        text += f"\n{_short(cell.low, cell.column)}{between}{_short(cell.high, cell.column)}"
-    elif cell.interval:
-        text += f" {cell.interval}"
+    interval = "\n" + cell.short if narrow else f" {cell.interval}"
+    text = cell.text + (interval if cell.interval else "")
     if cell.published is not None:
         text += f"\n({cell.published_text}){'*' * cell.outside}"
     return text.replace("−", "-")
-
-
-def _short(number: float, column: str) -> str:
-    """Return a number in as few characters as tell it from its neighbours."""
-    if column == _PER_CENT:
-        return f"{number:.0f}"
-    if abs(number) >= 1:
-        return f"{number:.1f}"
-    text = f"{number:+.2f}" if column in _SIGNED else f"{number:.2f}"
-    return text.replace("0.", ".", 1)
 
 
 def markdown(table: pl.DataFrame) -> str:

@@ -6,29 +6,23 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from itertools import cycle
+from statistics import median
 from typing import Any
 
-import polars as pl
-
-from intravar.documents.charts import LegendEntry, Plot, round_ticks, text_width
+from intravar.documents.charts import Drawing, Plot, panels, round_ticks, text_width
 from intravar.documents.colours import Look
 from intravar.study.results import Study
-from intravar.study.tables.grids import number_text
+from intravar.study.tables.grids import column_text
 
+Rows = list[dict[str, Any]]
 #: Widths of a figure in pixels: on a desk and on paper, and on a telephone.
 WIDE, NARROW = 840, 350
 #: Height of a row of a method in pixels.
 ROW = 27
+#: Values of a method up to which a figure in words lists each.
+_MOST_LISTED = 6
 _TOLD = tomllib.loads(files(__package__).joinpath("looks.toml").read_text("utf-8"))
-
-
-def _look(light: str, dark: str, shape: str = "circle") -> Look:
-    return Look(light, dark, _TOLD["outlines"].get(shape, shape))
-
-
-LOOKS = {name: _look(*told) for name, told in _TOLD["methods"].items()}
-SPARE = [_look(*told) for told in _TOLD["spare"]]
-GROUPS = [_look(*told) for told in _TOLD["groups"]]
+_WORDS_OF_GROUPS = {1: "group 1, steady", 5: "5, coin-flip"}
 
 
 def colour_of(results: Study, method: str) -> str:
@@ -42,11 +36,15 @@ def looks_of_study(results: Study) -> dict[str, Look]:
 
     Methods without a look of their own take the spare ones in turn.
     """
-    looks = {f"group-{number}": look for number, look in enumerate(GROUPS, 1)}
-    spare = cycle(SPARE)
-    for method in results.methods:
-        looks[colour_of(results, method)] = LOOKS.get(method) or next(spare)
-    return looks | {name: LOOKS[name] for name in ("oracle", "constant")}
+    spare, known = cycle(_TOLD["spare"]), _TOLD["methods"]
+    looks = {f"group-{number}": look for number, look in enumerate(_TOLD["groups"], 1)}
+    for method in (*results.methods, "oracle", "constant"):
+        looks[colour_of(results, method)] = known.get(method) or next(spare)
+    outlines = _TOLD["outlines"]
+    return {
+        name: Look(light, dark, outlines.get(*shape, *shape) if shape else "circle")
+        for name, (light, dark, *shape) in looks.items()
+    }
 
 
 def method_look(results: Study, method: str) -> dict[str, str]:
@@ -57,41 +55,39 @@ def method_look(results: Study, method: str) -> dict[str, str]:
 
 def group_colour(group: int | None) -> str:
     """Return the name of the colour of a group of physicians."""
-    return "soft" if group is None else f"group-{(int(group) - 1) % len(GROUPS) + 1}"
+    return "soft" if group is None else f"group-{(int(group) - 1) % len(_TOLD['groups']) + 1}"
 
 
-def method_legend(results: Study, shown: Sequence[str]) -> list[LegendEntry]:
-    """Return what the marks of methods look like."""
-    return [LegendEntry(results.label(m), "point", **method_look(results, m)) for m in shown]
-
-
-def group_legend(rows: Sequence[Mapping[str, Any]]) -> list[LegendEntry]:
-    """Return what the colours of the groups mean that physicians in these rows have."""
-    words = {1: "group 1, steady", 5: "5, coin-flip"}
-    groups = sorted({int(row["group"]) for row in rows if row["group"] is not None})
-    return [LegendEntry(words.get(g, str(g)), "point", group_colour(g)) for g in groups]
-
-
-def legend_room(entries: Sequence[LegendEntry], width: int, left: int) -> int:
-    """Return the pixels that a legend takes above a plot."""
-    lines, at = 1, float(left)
-    for entry in entries:
-        room = text_width(entry.words) + 34
-        if at > left and at + room > width:
-            lines, at = lines + 1, float(left)
+def with_legend(plot: Drawing, looks: Mapping[str, Mapping[str, Any]]) -> Drawing:
+    """Return a plot below a legend: what marks look like, by what they stand for."""
+    legend, at, down = Drawing(plot.width, 0), 10.0, 12.0
+    for words, look in looks.items():
+        room = text_width(words) + 34
+        if at > 10 and at + room > plot.width:
+            at, down = 10.0, down + 18
+        legend.mark((at + 8, down), **look)
+        legend.write(words, (at + 20, down), "label", "start")
         at += room
-    return 18 * lines + 10
+    legend.height = round(down) + 14
+    return panels([legend, plot], 1)
 
 
-def signed(number: float) -> str:
-    """Return a number with its sign."""
-    return number_text(number, signed=True)
+def with_methods(plot: Drawing, results: Study, shown: Sequence[str]) -> Drawing:
+    """Return a plot below a legend of methods."""
+    return with_legend(plot, {results.label(m): method_look(results, m) for m in shown})
 
 
-def signed_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
+def with_groups(plot: Drawing, rows: Rows) -> Drawing:
+    """Return a plot below a legend of the groups that physicians in these rows have."""
+    groups = sorted({int(row["group"]) for row in rows if row["group"] is not None})
+    words = {_WORDS_OF_GROUPS.get(g, str(g)): {"colour": group_colour(g)} for g in groups}
+    return with_legend(plot, words) if words else plot
+
+
+def signed_ticks(low: float, high: float, most: int = 6) -> list[tuple[float, str]]:
     """Return round numbers with their signs, and a bare zero."""
     ticks = round_ticks(low, high, most)
-    return [(tick, number_text(tick, 2, signed=True) if tick else "0") for tick in ticks]
+    return [(tick, f"{tick:+g}".replace("-", "−") if tick else "0") for tick in ticks]
 
 
 def labelled_rows(
@@ -102,23 +98,16 @@ def labelled_rows(
     *,
     signs: bool = False,
     row: int = ROW,
-    legend: Sequence[LegendEntry] = (),
 ) -> Plot:
     """Return a plot with one labelled row below the other; the first is 1.
 
     Where numbers have signs, a dashed line says where a score equals the oracle's.
     """
     left = round(max((text_width(label) for label in labels), default=0)) + 12
-    top = legend_room(legend, width, left) if legend else 14
-    plot = Plot(width, x=x, y=(len(labels) + 0.5, 0.5), left=left, top=top)
-    plot.height = row * len(labels) + top + plot.bottom
-    most = max(4, (width - left) // 60)
-    plot.axes(
-        axis,
-        x_ticks=signed_ticks(*x, most) if signs else None,
-        y_ticks=[(number, label) for number, label in enumerate(labels, 1)],
-    )
-    plot.legend(legend)
+    plot = Plot(width, x=x, y=(len(labels) + 0.5, 0.5), left=left)
+    plot.height = row * len(labels) + plot.top + plot.bottom
+    x_ticks = signed_ticks(*x, max(4, (width - left) // 60)) if signs else None
+    plot.axes(axis, x_ticks=x_ticks, y_ticks=list(enumerate(labels, 1)))
     if signs:
         plot.line([(0, plot.y[0]), (0, plot.y[1])], "limit", "ink")
     return plot
@@ -148,8 +137,9 @@ def mark_row(
     paper's dash; without `ends` the interval is left out.
     """
     look = method_look(results, row["method"]) | look
-    if (paper := row.get("published")) is not None:
-        plot.interval(paper, at - dash, at + dash, upright=not upright, kind="line", colour="soft")
+    if dash and row["published"] is not None:
+        place = row["published"], at - dash, at + dash
+        plot.interval(*place, upright=not upright, kind="line", colour="soft")
     if ends and row["low"] is not None:
         plot.interval(at, row["low"], row["high"], upright=upright, colour=look["colour"])
     plot.point((at, row[value]) if upright else (row[value], at), hint, **look)
@@ -163,32 +153,27 @@ def extent(values: Iterable[float | None], *always: float) -> tuple[float, float
     return (low if low in always else low - room, high if high in always else high + room)
 
 
-def physician_hint(row: Mapping[str, Any], title: str) -> str:
-    """Return what pointing at a physician shows."""
-    parts = [f"{row['physician']}, {row['label']}: {title} {number_text(row['score'])}"]
-    if row["low"] is not None:
-        parts.append(f"95 % {number_text(row['low'])} to {number_text(row['high'])}")
-    for name, words in (("oracle", "oracle"), ("d_star", "D*"), ("delta", "delta")):
-        if row[name] is not None:
-            parts.append(f"{words} {number_text(row[name], signed=name == 'delta')}")
-    counts = {"group": "group {}", "n_patients": "{:,} patients", "n_pairs": "{:,} pairs"}
-    parts += [words.format(row[name]) for name, words in counts.items() if row[name] is not None]
-    return "; ".join(parts)
-
-
-def positions(results: Study, condition: str) -> dict[str, int]:
-    """Return the number under which the page knows every physician of a condition."""
-    names = results.physicians(condition)["physician"]
-    return {name: position for position, name in enumerate(names)}
-
-
-def defined(rows: pl.DataFrame, *columns: str) -> list[dict[str, Any]]:
-    """Return the rows in which all of these numbers are defined; NaN counts as undefined."""
-    floats = [name for name, kind in rows.schema.items() if kind.is_float()]
-    return rows.with_columns(pl.col(floats).fill_nan(None)).drop_nulls(columns).to_dicts()
-
-
 def present(methods: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the methods that have a row, in their order."""
     there = {row["method"] for row in rows}
     return [method for method in methods if method in there]
+
+
+def rows_in_words(rows: Rows) -> str:
+    """Return every method's values; median and range where there are many."""
+    listed = []
+    by_label: dict[str, Rows] = {}
+    for row in rows:
+        by_label.setdefault(row["label"], []).append(row)
+    for label, own in by_label.items():
+        values, column = [row["value"] for row in own], own[0]["column"]
+        if len(own) > _MOST_LISTED:
+            numbers = median(values), min(values), max(values)
+            words = "{} ({} to {})".format(*(column_text(n, column) for n in numbers))
+        else:
+            words = ", ".join(
+                f"{row.get('where', '')} {column_text(row['value'], row['column'])}".strip()
+                for row in own
+            )
+        listed.append(f"{label} {words}")
+    return f"{'; '.join(listed)}."
