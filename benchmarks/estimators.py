@@ -20,7 +20,7 @@ from intravar.estimators import PAPER_METHODS, Observed, make_estimator
 from intravar.estimators.matching import Comparison, between_points
 from intravar.estimators.rf_proximity import grow_forest
 from intravar.learning.profiles import kmeans_labels, robustly_scaled, select_profiles
-from intravar.matching.distances import HybridDistances, LeafDistances
+from intravar.matching.distances import hybrid_distances, leaf_distances
 from intravar.matching.pairing import pair_panel
 
 #: Weightings of the literal search that are timed, and how many the whole search tries.
@@ -98,9 +98,9 @@ def _parts(observed: Observed) -> None:
     mixtures = _seconds(lambda: select_profiles(z, candidates=candidates, random_state=0))
     shares = model.memberships(z)
     compared: dict[str, Comparison] = {
-        "forest": lambda rows: LeafDistances(forest.leaves[rows]),
+        "forest": lambda rows: leaf_distances(forest.leaves[rows]),
         "importances": between_points(observed.standardised * np.sqrt(forest.importances)),
-        "profiles": lambda rows: HybridDistances(shares[rows], z[rows], 0.5),
+        "profiles": lambda rows: hybrid_distances(shares[rows], z[rows], 0.5),
     }
     pairs = {name: _seconds(lambda by=by: _pair(observed, by)) for name, by in compared.items()}  # type: ignore[misc]
     parts = {

@@ -11,10 +11,15 @@ from scipy.spatial.distance import cdist
 import intravar
 from intravar.estimators import Observed
 from intravar.matching.assignment import solve
-from intravar.matching.distances import MatrixDistances, PointDistances
-from intravar.matching.pairing import exact_matching, greedy_matching, pair_by_assignment
+from intravar.matching.distances import matrix_distances, point_distances
+from intravar.matching.pairing import Strategy, pair_panel
 
 SIZES = (40, 500, 2_000, 6_000)
+STRATEGIES: dict[str, Strategy] = {
+    "Algorithm 1": "algorithm-1",
+    "exact": "exact",
+    "greedy": "greedy",
+}
 
 
 def run() -> None:
@@ -34,8 +39,8 @@ def _solvers() -> None:
         seconds = []
         for solver, given in (
             (lambda matrix: linear_sum_assignment(matrix), barred),
-            (solve, MatrixDistances(distances)),
-            (solve, PointDistances(points)),
+            (solve, matrix_distances(distances)),
+            (solve, point_distances(points)),
         ):
             repeats = max(1, 1_000 // size)
             begin = time.process_time()
@@ -51,14 +56,10 @@ def _loss() -> None:
     observed = Observed.of(*intravar.simulate("score2").observed())
     z = observed.standardised / np.sqrt(observed.standardised.shape[1])
     print(f"{'Euclidean, SCORE2':28}{'pairs a panel':>16}{'mean distance':>16}{'total':>12}")
-    for title, percentile in (("no caliper", 100.0), ("caliper at 25 %", 25.0)):
-        for name, pair in (
-            ("Algorithm 1", pair_by_assignment),
-            ("exact", exact_matching),
-            ("greedy", greedy_matching),
-        ):
+    for title, caliper in (("no caliper", 1.0), ("caliper at 25 %", 0.25)):
+        for name, strategy in STRATEGIES.items():
             found = [
-                pair(MatrixDistances(cdist(z[rows], z[rows])), percentile)
+                pair_panel(point_distances(z[rows]), caliper=caliper, strategy=strategy)
                 for rows in observed.panels
             ]
             pairs = sum(len(pairing.pairs) for pairing in found)

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 import intravar
 from intravar.estimators import fit_methods, make_estimator
 from intravar.matching.assignment import solve
-from intravar.matching.distances import MatrixDistances
+from intravar.matching.distances import matrix_distances
 from reference import methods as literal
 from reference import pairing
 
@@ -102,7 +102,7 @@ def test_rf_proximity(cohort):
         rows = np.flatnonzero(physician == name)
         panel = leaves[rows]
         different = np.array([(panel != patient).sum(axis=1) for patient in panel])
-        sigma = solve(MatrixDistances(different / 300))
+        sigma = solve(matrix_distances(different / 300))
         best = pairing.assignment(different)
         everyone = np.arange(len(rows))
         assert different[everyone, sigma].sum() == different[everyone, best].sum()

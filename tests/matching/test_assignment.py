@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from intravar.matching import assignment as module
-from intravar.matching.assignment import solve
-from intravar.matching.costs import TIE_BITS, BlockCosts, PointCosts, tie_breaker
-from intravar.matching.distances import MatrixDistances, PointDistances
+from intravar.matching.assignment import TIE_BITS, GridCosts, solve, tie_breaker
+from intravar.matching.distances import matrix_distances, point_distances
 from panels import clinical_panel, forest_leaves, grid_points, matrix, tied_matrices, tied_points
 from reference import pairing as reference
 from reference.distances import proximity
@@ -18,11 +17,11 @@ LISTS_ONLY = 1
 
 
 def solve_dense(distances):
-    return solve(MatrixDistances(distances))
+    return solve(matrix_distances(distances))
 
 
 def solve_points(points, **options):
-    return solve(PointDistances(points), **options)
+    return solve(point_distances(points), **options)
 
 
 def total(distances, sigma):
@@ -36,7 +35,7 @@ def one_number_per_pair(distances):
     """
     n = len(distances)
     row, column = np.divmod(np.arange(n * n), n)
-    cost = BlockCosts(MatrixDistances(distances)).cost(row, column)
+    cost = GridCosts(matrix_distances(distances)).cost(row, column)
     return [
         [int(cost[i * n + k]) * 2 ** (TIE_BITS + 12) + int(h) for k, h in enumerate(numbers)]
         for i, numbers in enumerate(tie_breaker(row, column).reshape(n, n))
@@ -155,17 +154,17 @@ def test_grid_costs_agree_between_points_and_matrix():
     points = clinical_panel(300)
     row, column = np.triu_indices(300, k=1)
     distances = matrix(points)
-    panel = PointDistances(points)
+    panel = point_distances(points)
     assert np.array_equal(panel.pairs(row, column), distances[row, column])
     assert np.array_equal(
-        PointCosts(panel).cost(row, column),
-        BlockCosts(MatrixDistances(distances)).cost(row, column),
+        GridCosts(panel).cost(row, column),
+        GridCosts(matrix_distances(distances)).cost(row, column),
     )
 
 
 def test_neighbours_in_blocks_never_hold_the_matrix():
     """Nor the order of all others of every patient, which is as large."""
-    costs = BlockCosts(PointDistances(np.random.default_rng(0).normal(size=(4_000, 3))))
+    costs = GridCosts(point_distances(np.random.default_rng(0).normal(size=(4_000, 3))))
     tracemalloc.start()
     costs.neighbours(10)
     peak = tracemalloc.get_traced_memory()[1]

@@ -5,17 +5,17 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from intravar.matching.distances import (
-    HybridDistances,
-    LeafDistances,
-    PointDistances,
+    hybrid_distances,
+    leaf_distances,
     mahalanobis_points,
+    point_distances,
 )
 from panels import clinical_panel, forest_leaves
 from reference import distances as reference
 
 
 def whole(distances):
-    return distances.block(np.arange(distances.n), 0)
+    return distances.between(np.arange(distances.n))
 
 
 @pytest.mark.parametrize("deficient", [False, True])
@@ -25,7 +25,7 @@ def test_mahalanobis(deficient):
         z = np.column_stack([z, z[:, 0] + z[:, 1], np.zeros(60)])
     covariance = np.cov(z, rowvar=False)
     np.testing.assert_allclose(
-        whole(PointDistances(mahalanobis_points(z, covariance))),
+        whole(point_distances(mahalanobis_points(z, covariance))),
         reference.mahalanobis(z, covariance),
         atol=1e-7 if deficient else 1e-12,
     )
@@ -36,11 +36,11 @@ def test_mahalanobis(deficient):
 )
 def test_proximity_is_exact(trees, leaves):
     numbers = forest_leaves(60, trees, leaves) * 7 - 3
-    found = whole(LeafDistances(numbers))
+    found = whole(leaf_distances(numbers))
     assert np.array_equal(found, reference.proximity(numbers))
     np.testing.assert_allclose(found, cdist(numbers, numbers, "hamming"), atol=1e-15)
     first, second = np.triu_indices(60, k=1)
-    pairs = LeafDistances(numbers).pairs(first, second)
+    pairs = leaf_distances(numbers).pairs(first, second)
     assert np.array_equal(pairs, found[first, second])
 
 
@@ -49,5 +49,5 @@ def test_hybrid():
     memberships, z = rng.dirichlet([1, 1, 1], 30), clinical_panel(30)
     for latent in (memberships, np.ones((30, 2))):
         np.testing.assert_allclose(
-            whole(HybridDistances(latent, z, 0.3)), reference.hybrid(latent, z, 0.3), atol=1e-14
+            whole(hybrid_distances(latent, z, 0.3)), reference.hybrid(latent, z, 0.3), atol=1e-14
         )

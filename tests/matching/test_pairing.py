@@ -4,25 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from intravar.matching import costs as costs_module
 from intravar.matching import distances as distances_module
-from intravar.matching import pairing as caliper_module
+from intravar.matching import pairing as module
 from intravar.matching.assignment import solve
 from intravar.matching.distances import (
-    HybridDistances,
-    LeafDistances,
-    MatrixDistances,
-    PointDistances,
+    hybrid_distances,
+    leaf_distances,
+    matrix_distances,
+    point_distances,
 )
-from intravar.matching.pairing import (
-    Status,
-    caliper_of,
-    exact_matching,
-    greedy_matching,
-    nearest_with_replacement,
-    pair_by_assignment,
-    pair_panel,
-)
+from intravar.matching.pairing import Status, caliper_of, pair_panel
 from panels import clinical_panel, forest_leaves, grid_points, matrix, tied_matrices, tied_points
 from reference import pairing as reference
 from reference.distances import proximity
@@ -36,25 +27,25 @@ def as_list(pairing):
 def test_equals_algorithm_1_to_the_last_pair(n):
     points = clinical_panel(n, seed=n)
     literal = reference.pair(matrix(points))
-    assert as_list(pair_by_assignment(MatrixDistances(matrix(points)))) == literal
-    assert as_list(pair_by_assignment(PointDistances(points))) == literal
+    assert as_list(pair_panel(matrix_distances(matrix(points)))) == literal
+    assert as_list(pair_panel(point_distances(points))) == literal
 
 
 @pytest.mark.parametrize(
     "distances", [proximity(forest_leaves(150)), matrix(grid_points(150, 3, 2))]
 )
 def test_equals_algorithm_1_on_ties_given_the_assignment(distances):
-    panel = MatrixDistances(distances)
-    assert as_list(pair_by_assignment(panel)) == reference.pair(distances, solve(panel))
+    panel = matrix_distances(distances)
+    assert as_list(pair_panel(panel)) == reference.pair(distances, solve(panel))
 
 
 @settings(deadline=None, max_examples=80)
 @given(tied_matrices())
 def test_statuses_partition_the_panel(distances):
-    pairing = pair_by_assignment(MatrixDistances(distances))
+    pairing = pair_panel(matrix_distances(distances))
     assert sorted(pairing.pairs.ravel().tolist()) == np.flatnonzero(pairing.status == 0).tolist()
     assert sum(pairing.count(status) for status in Status) == len(distances)
-    edges = reference.candidate_edges(solve(MatrixDistances(distances)))
+    edges = reference.candidate_edges(solve(matrix_distances(distances)))
     for i in np.flatnonzero(pairing.status != Status.PAIRED):
         within = any(distances[a, b] <= pairing.caliper for a, b in edges if i in (a, b))
         assert within == (pairing.status[i] == Status.LOST_IN_CYCLE)
@@ -64,8 +55,8 @@ def test_statuses_partition_the_panel(distances):
 @given(tied_points())
 def test_points_and_matrix_agree(points):
     from_points, from_matrix = (
-        pair_by_assignment(PointDistances(points)),
-        pair_by_assignment(MatrixDistances(matrix(points))),
+        pair_panel(point_distances(points)),
+        pair_panel(matrix_distances(matrix(points))),
     )
     assert as_list(from_points) == as_list(from_matrix)
     assert from_points.caliper == from_matrix.caliper
@@ -75,7 +66,7 @@ def test_points_and_matrix_agree(points):
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_panels_without_pairs(n):
-    panel = PointDistances(np.zeros((n, 2)))
+    panel = point_distances(np.zeros((n, 2)))
     for strategy in ("algorithm-1", "exact", "greedy", "nearest"):
         pairing = pair_panel(panel, caliper=0.25, strategy=strategy)
         assert len(pairing.pairs) == 0
@@ -84,16 +75,18 @@ def test_panels_without_pairs(n):
 
 
 def test_identical_patients_all_pair_up():
-    assert pair_by_assignment(MatrixDistances(np.zeros((8, 8)))).count(Status.PAIRED) == 8
-    odd = pair_by_assignment(PointDistances(np.zeros((9, 2))))
+    assert pair_panel(matrix_distances(np.zeros((8, 8)))).count(Status.PAIRED) == 8
+    odd = pair_panel(point_distances(np.zeros((9, 2))))
     assert (odd.count(Status.PAIRED), odd.count(Status.LOST_IN_CYCLE)) == (8, 1)
 
 
 @settings(deadline=None, max_examples=60)
 @given(tied_matrices())
 def test_greedy_and_nearest_equal_their_twins(distances):
-    assert as_list(greedy_matching(MatrixDistances(distances))) == reference.greedy(distances)
-    found = nearest_with_replacement(MatrixDistances(distances))
+    assert as_list(pair_panel(matrix_distances(distances), strategy="greedy")) == reference.greedy(
+        distances
+    )
+    found = pair_panel(matrix_distances(distances), strategy="nearest")
     limit = reference.caliper(distances)
     nearest = reference.nearest(distances)
     expected = [(i, k) for i, k in enumerate(nearest) if distances[i, k] <= limit]
@@ -104,7 +97,7 @@ def test_greedy_and_nearest_equal_their_twins(distances):
 @given(tied_matrices(most=14))
 def test_exact_matching_has_the_size_and_total_of_networkx(distances):
     pytest.importorskip("rustworkx")
-    pairing = exact_matching(MatrixDistances(distances))
+    pairing = pair_panel(matrix_distances(distances), strategy="exact")
     assert (len(pairing.pairs), pairing.distances.sum()) == reference.exact(distances)
     assert len(np.unique(pairing.pairs)) == 2 * len(pairing.pairs)
 
@@ -113,39 +106,40 @@ def test_exact_matching_has_the_size_and_total_of_networkx(distances):
 @given(tied_points())
 def test_caliper_is_numpys_percentile(points):
     expected = reference.caliper(matrix(points))
-    assert caliper_of(MatrixDistances(matrix(points))) == expected
+    assert caliper_of(matrix_distances(matrix(points)), 0.25) == expected
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(caliper_module, "SAMPLE_PATIENTS", 2)
-        assert caliper_of(PointDistances(points)) == expected
+        patch.setattr(module, "SAMPLE_PATIENTS", 2)
+        assert caliper_of(point_distances(points), 0.25) == expected
 
 
 @pytest.mark.parametrize("percentile", [0.0, 10.0, 25.0, 33.3, 90.0, 100.0])
 @pytest.mark.parametrize("points", [clinical_panel(601), grid_points(600, 3, 2)])
 def test_blockwise_caliper_is_numpys_percentile(points, percentile, monkeypatch):
-    monkeypatch.setattr(caliper_module, "SAMPLE_PATIENTS", 50)
+    monkeypatch.setattr(module, "SAMPLE_PATIENTS", 50)
     upper = matrix(points)[np.triu_indices(len(points), k=1)]
-    assert caliper_of(PointDistances(points), percentile) == np.percentile(upper, percentile)
+    assert caliper_of(point_distances(points), percentile / 100) == np.percentile(upper, percentile)
 
 
 @pytest.mark.parametrize("n", [3, 60, 300])
 def test_blocks_equal_the_matrix(n, monkeypatch):
     """Leaves, mixtures and points: a block at a time gives what the whole matrix gives."""
-    for module in (costs_module, distances_module):
-        monkeypatch.setattr(module, "BLOCK_ENTRIES", 500)
-    monkeypatch.setattr(caliper_module, "SAMPLE_PATIENTS", 50)
+    monkeypatch.setattr(distances_module, "BLOCK_ENTRIES", 500)
+    monkeypatch.setattr(module, "LARGE_PANEL", 2)
+    monkeypatch.setattr(module, "SAMPLE_PATIENTS", 50)
     leaves, points = forest_leaves(n, trees=40), clinical_panel(n)
     memberships = np.random.default_rng(1).dirichlet([0.3] * 3, n)
     for distances in (
-        PointDistances(points),
-        LeafDistances(leaves),
-        HybridDistances(memberships, points, 0.5),
-        HybridDistances(memberships[:, :1] * 0, points, 0.5),
+        point_distances(points),
+        leaf_distances(leaves),
+        hybrid_distances(memberships, points, 0.5),
+        hybrid_distances(memberships[:, :1] * 0, points, 0.5),
     ):
-        whole = MatrixDistances(distances.block(np.arange(n), 0))
+        whole = distances.held()
         first, second = np.triu_indices(n, k=1)
         assert np.array_equal(distances.pairs(first, second), whole.pairs(first, second))
-        for pair in (pair_by_assignment, nearest_with_replacement):
-            expected, found = pair(whole), pair(distances)
+        for strategy in ("algorithm-1", "nearest"):
+            expected = pair_panel(whole, strategy=strategy)
+            found = pair_panel(distances, strategy=strategy)
             assert as_list(found) == as_list(expected)
             assert found.caliper == expected.caliper
             assert np.array_equal(found.distances, expected.distances)
@@ -155,4 +149,4 @@ def test_blocks_equal_the_matrix(n, monkeypatch):
 def test_caliper_of_a_panel_that_is_all_ties():
     points = np.repeat([[0.0], [1.0]], 50, axis=0)
     expected = reference.caliper(matrix(points))
-    assert caliper_of(PointDistances(points)) == expected == 0.0
+    assert caliper_of(point_distances(points), 0.25) == expected == 0.0

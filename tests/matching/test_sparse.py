@@ -18,14 +18,14 @@ def by_rows(cost, present):
 
 def assert_optimal(cost, present):
     start, column, weights = by_rows(cost, present)
-    sigma, prices = solve_sparse(start, column, weights)
+    sigma, gains, prices = solve_sparse(start, column, weights)
     n = len(cost)
     assert sorted(sigma) == list(range(n))
     assert present[np.arange(n), sigma].all()
     barred = np.where(present, cost, 4 * n * (int(cost.max()) + 1))
     best = linear_sum_assignment(barred.astype(float))[1]
     assert cost[np.arange(n), sigma].sum() == cost[np.arange(n), best].sum()
-    gains = cost[np.arange(n), sigma] - prices[sigma]
+    assert np.array_equal(gains + prices[sigma], cost[np.arange(n), sigma])
     assert (gains[:, None] + prices[None, :] <= cost)[present].all()
 
 

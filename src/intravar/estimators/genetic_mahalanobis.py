@@ -11,7 +11,12 @@ from intravar.arrays import IntArray
 from intravar.estimators.base import Size, Work, growing, pairing
 from intravar.estimators.matching import Comparison, MatchingEstimator
 from intravar.learning.balance import search_balance
-from intravar.matching.distances import PointDistances, covariance, mahalanobis_points
+from intravar.matching.distances import (
+    PanelDistances,
+    covariance,
+    mahalanobis_points,
+    point_distances,
+)
 from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
 from intravar.wording import Sentence
@@ -84,9 +89,9 @@ class GeneticMahalanobis(MatchingEstimator):
         # The weights cancel in the distance; only a weight of zero takes a covariate out.
         weighed = z[:, self.weights_ > 0]
 
-        def whitened(rows: IntArray) -> PointDistances:
+        def whitened(rows: IntArray) -> PanelDistances:
             panel = weighed[rows]
-            return PointDistances(mahalanobis_points(panel, covariance(panel)))
+            return point_distances(mahalanobis_points(panel, covariance(panel)))
 
         return whitened
 

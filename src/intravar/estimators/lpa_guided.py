@@ -10,7 +10,7 @@ import numpy as np
 from intravar.errors import InputError
 from intravar.estimators.matching import Comparison, MatchingEstimator
 from intravar.learning.profiles import robustly_scaled, select_profiles
-from intravar.matching.distances import HybridDistances
+from intravar.matching.distances import hybrid_distances
 from intravar.observed import Observed
 from intravar.wording import Sentence
 
@@ -88,7 +88,7 @@ class LPAGuided(MatchingEstimator):
             self.bic_ = self.profile_model_.bic
             self.memberships_ = self.profile_model_.memberships(scaled)
         memberships = self.memberships_
-        return lambda rows: HybridDistances(memberships[rows], scaled[rows], self.alpha)
+        return lambda rows: hybrid_distances(memberships[rows], scaled[rows], self.alpha)
 
     def details(self) -> dict[str, Any]:
         """See :class:`intravar.estimators.base.Estimator`."""

@@ -20,9 +20,9 @@ from intravar.inference.intervals import Interval
 from intravar.inference.pairs import pair_interval
 from intravar.matching.distances import (
     PanelDistances,
-    PointDistances,
     covariance,
     mahalanobis_points,
+    point_distances,
 )
 from intravar.matching.pairing import Pairing, Status, Strategy, pair_panel
 from intravar.observed import Observed
@@ -38,7 +38,7 @@ Comparison = Callable[[IntArray], PanelDistances]
 
 def between_points(points: FloatArray) -> Comparison:
     """Compare patients, one row each, by the Euclidean distance of points."""
-    return lambda rows: PointDistances(points[rows])
+    return lambda rows: point_distances(points[rows])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.estimators.base import Size, Work, growing, pairing
 from intravar.estimators.matching import Comparison, MatchingEstimator
-from intravar.matching.distances import LeafDistances
+from intravar.matching.distances import leaf_distances
 from intravar.observed import Observed
 from intravar.wording import Sentence
 
@@ -141,7 +141,7 @@ class RFProximity(ForestBased):
     def _comparison(self, observed: Observed) -> Comparison:
         forest = self._forest(observed)
         self.importances_ = forest.importances
-        return lambda rows: LeafDistances(forest.leaves[rows])
+        return lambda rows: leaf_distances(forest.leaves[rows])
 
     def details(self) -> dict[str, Any]:
         """See :class:`intravar.estimators.base.Estimator`."""

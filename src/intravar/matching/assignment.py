@@ -1,5 +1,10 @@
 """Exact minimum-cost assignment of a panel to itself, nobody to themselves.
 
+Costs are whole numbers: distances rounded to a grid of 2**-46 of the panel's spread. On whole
+numbers below 2**53 every sum a solver forms in double precision is exact, so "optimal" and "tied"
+have one meaning for all solvers. The rounding moves the total by less than a double-precision sum
+over the panel would.
+
 Nearly all edges of an optimal assignment join near neighbours, so the problem is solved on short
 neighbour lists first. The dual prices of that small problem then either prove that no other edge
 could improve the result, or name the edges that could; those join the lists and the small problem
@@ -13,20 +18,13 @@ neighbour lists.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numba import njit
 
-from intravar.arrays import IntArray
-from intravar.matching.costs import (
-    BlockCosts,
-    CostSource,
-    Edges,
-    PointCosts,
-    TiedPairs,
-)
-from intravar.matching.distances import PanelDistances, PointDistances
+from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.matching.distances import PanelDistances
 
 DEFAULT_NEIGHBOURS = 10
 SMALL_PANEL = 128
@@ -35,16 +33,36 @@ SMALL_PANEL = 128
 MARGIN_DIVISOR = 8
 # At most this many pairs per patient join the lists in one round.
 GROWTH = 8
-NOTHING_KNOWN, ALL_KNOWN = -(2**62), 2**62
+GRID_BITS = 46
+# Sums over thousands of these numbers are still exact in double precision: 2**40 * 2**13 = 2**53.
+TIE_BITS = 40
 
 
-class _Graph(NamedTuple):
-    """A symmetric cost graph, rows in order; ``start[i]`` is where row ``i`` begins."""
+class Edges(NamedTuple):
+    """Pairs of patients and their whole-number costs."""
 
-    row: IntArray
-    column: IntArray
+    first: IntArray
+    second: IntArray
     cost: IntArray
-    start: IntArray
+
+    def take(self, chosen: BoolArray | IntArray) -> Edges:
+        """Select some pairs."""
+        return Edges(*(each[chosen] for each in self))
+
+
+class CostSource(Protocol):
+    """What the assignment needs to know about a panel."""
+
+    n: int
+
+    def cost(self, first: IntArray, second: IntArray) -> IntArray:
+        """Return the costs of the given pairs."""
+
+    def neighbours(self, k: int) -> Edges:
+        """Return pairs that join each patient to about ``k`` of its nearest others."""
+
+    def at_most(self, limits: IntArray) -> Edges:
+        """Return all pairs, ``first < second``, with ``2 cost <= limit[first] + limit[second]``."""
 
 
 def solve(distances: PanelDistances, neighbours: int = DEFAULT_NEIGHBOURS) -> IntArray:
@@ -56,112 +74,160 @@ def solve(distances: PanelDistances, neighbours: int = DEFAULT_NEIGHBOURS) -> In
 
     Examples
     --------
-    >>> solve(PointDistances(np.array([[0.0], [1.0], [5.0], [6.0]])))
+    >>> from intravar.matching.distances import point_distances
+    >>> solve(point_distances(np.array([[0.0], [1.0], [5.0], [6.0]])))
     array([1, 0, 3, 2])
     """
-    if isinstance(distances, PointDistances):
-        return _solve(PointCosts(distances), neighbours)
-    return _solve(BlockCosts(distances), neighbours)
-
-
-def _solve(source: CostSource, neighbours: int) -> IntArray:
-    """Find the optimum over all pairs, then settle ties among equals."""
-    n = source.n
+    n = distances.n
     # All pairs of a small panel cost less than growing its lists.
     neighbours = n - 1 if n <= SMALL_PANEL else min(max(neighbours, 1), n - 1)
     # The round through all patients makes sure that the neighbour lists admit some assignment.
-    sigma, first, second = _optimum(source, neighbours, np.roll(np.arange(n), -1))
-    if 2 * len(first) == n:
+    sigma, tight = _optimum(GridCosts(distances), neighbours, np.roll(np.arange(n), -1))
+    if 2 * len(tight.first) == n:
         return sigma
     # At optimal prices an assignment is optimal exactly when all its edges are tight.
-    return _optimum(TiedPairs(n, first, second), neighbours, sigma)[0]
+    return _optimum(TieBreakers(n, tight), neighbours, sigma)[0]
 
 
-def _optimum(
-    source: CostSource, neighbours: int, feasible: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return an optimal assignment, and both ends of all pairs that an optimal one may use.
+class GridCosts:
+    """Costs from the distances of a panel, a block at a time."""
 
-    ``covered`` remembers what is known about the pairs outside the graph: each costs more than the
-    half of ``covered[first] + covered[second]``. Only patients whose price has risen above it are
-    priced again.
+    def __init__(self, distances: PanelDistances) -> None:
+        self.n = distances.n
+        self._distances = distances
+        # In a metric space no two patients lie farther apart than twice the largest distance from
+        # the first one, so one row fixes the grid.
+        reach = 2.0 * float(distances.between(np.arange(1)).max())
+        _, exponent = np.frexp(reach)
+        self._unit = float(np.ldexp(1.0, int(exponent) - GRID_BITS)) if reach > 0 else 1.0
+
+    def rounded(self, distances: FloatArray) -> IntArray:
+        """Return distances on the grid."""
+        return np.rint(distances / self._unit).astype(np.int64)
+
+    def cost(self, first: IntArray, second: IntArray) -> IntArray:
+        """See :class:`CostSource`."""
+        return self.rounded(self._distances.pairs(first, second))
+
+    def neighbours(self, k: int) -> Edges:
+        """See :class:`CostSource`."""
+        parts = []
+        # Of patients who are alike each gets others by lot: lists of the same few admit nothing.
+        random = np.random.default_rng(0)
+        for rows, block in self._distances.blocks():
+            block[np.arange(len(rows)), rows] = np.inf
+            order = block + self._unit * random.random(block.shape)
+            # A copy: a view would keep the whole block, and all blocks are the matrix.
+            nearest = np.argpartition(order, k - 1, axis=1)[:, :k].copy()
+            cost = self.rounded(np.take_along_axis(block, nearest, axis=1))
+            parts.append(Edges(np.repeat(rows, k), nearest.ravel(), cost.ravel()))
+        return _joined(parts)
+
+    def at_most(self, limits: IntArray) -> Edges:
+        """See :class:`CostSource`."""
+        parts, column = [], np.arange(self.n)
+        for rows, block in self._distances.blocks():
+            cost = self.rounded(block)
+            near = 2 * cost <= limits[rows, None] + limits
+            at, second = np.nonzero(near & (column > rows[:, None]))
+            parts.append(Edges(rows[at], second, cost[at, second]))
+        return _joined(parts)
+
+
+def tie_breaker(first: IntArray, second: IntArray) -> IntArray:
+    """Return a whole number in [1, 2**40] for each pair, the same for (a, b) and (b, a).
+
+    The finaliser of SplitMix64 scatters the bits of the pair's two positions in the panel.
+
+    Examples
+    --------
+    >>> bool(tie_breaker(np.array([3]), np.array([8])) == tie_breaker(np.array([8]), np.array([3])))
+    True
     """
+    low = np.minimum(first, second).astype(np.uint64)
+    high = np.maximum(first, second).astype(np.uint64)
+    mixed = (low << np.uint64(32)) + high + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return (mixed >> np.uint64(64 - TIE_BITS)).astype(np.int64) + 1
+
+
+class TieBreakers:
+    """The pairs that some optimal assignment may use, with `tie_breaker` for their cost."""
+
+    def __init__(self, n: int, pairs: Edges) -> None:
+        self.n = n
+        self._pairs = pairs._replace(cost=tie_breaker(pairs.first, pairs.second))
+
+    def cost(self, first: IntArray, second: IntArray) -> IntArray:
+        """See :class:`CostSource`."""
+        return tie_breaker(first, second)
+
+    def neighbours(self, k: int) -> Edges:
+        """See :class:`CostSource`."""
+        first, second, cost = self._pairs
+        # The numbers are uniform, so a share of their range is a share of the pairs.
+        degree = np.bincount(first, minlength=self.n) + np.bincount(second, minlength=self.n)
+        fewest = np.minimum(degree[first], degree[second])
+        return self._pairs.take(cost * (fewest / k) <= 2.0**TIE_BITS)
+
+    def at_most(self, limits: IntArray) -> Edges:
+        """See :class:`CostSource`."""
+        first, second, cost = self._pairs
+        return self._pairs.take(2 * cost <= limits[first] + limits[second])
+
+
+def _optimum(source: CostSource, neighbours: int, feasible: IntArray) -> tuple[IntArray, Edges]:
+    """Return an optimal assignment, and all pairs that an optimal one may use, each once."""
     everyone = np.arange(source.n)
-    first, second = source.neighbours(neighbours)
-    graph = _graph(source, np.concatenate([first, everyone]), np.concatenate([second, feasible]))
-    known = NOTHING_KNOWN if neighbours < source.n - 1 else ALL_KNOWN
-    covered = np.full(source.n, known, dtype=np.int64)
+    cycle = Edges(everyone, feasible, source.cost(everyone, feasible))
+    graph = _symmetric(_joined([source.neighbours(neighbours), cycle]), source.n)
     while True:
-        sigma, prices = solve_sparse(graph.start, graph.column, graph.cost)
-        matched = source.cost(everyone, sigma)
-        doubled = matched - prices[sigma] + prices
-        risen = np.flatnonzero(doubled > covered)
-        limits = covered.copy()
-        limits[risen] = doubled[risen] + int(np.median(matched)) // MARGIN_DIVISOR
-        found = _near_pairs(source, limits, risen)
-        reduced = 2 * found.cost - doubled[found.first] - doubled[found.second]
+        start = np.searchsorted(graph.first, np.arange(source.n + 1))
+        sigma, gains, prices = solve_sparse(start, graph.second, graph.cost)
+        doubled = gains + prices
+        margin = int(np.median(gains + prices[sigma])) // MARGIN_DIVISOR
+        near = source.at_most(doubled + margin)
+        reduced = 2 * near.cost - doubled[near.first] - doubled[near.second]
         if not (reduced < 0).any():
-            return sigma, *_tight_pairs(graph, found.take(reduced == 0), doubled)
-        if len(reduced) <= GROWTH * source.n:
-            covered = limits
-        else:
-            # Heavy ties: keep the graph small and price these patients again.
+            return sigma, near.take(reduced == 0)
+        if len(reduced) > GROWTH * source.n:
+            # Heavy ties: keep the graph small.
             most = np.argsort(reduced, kind="stable")[: GROWTH * source.n]
-            found = found.take(most[reduced[most] < 0])
-        graph = _graph(
-            source,
-            np.concatenate([graph.row, found.first]),
-            np.concatenate([graph.column, found.second]),
-        )
+            near = near.take(most[reduced[most] < 0])
+        graph = _symmetric(_joined([graph, near]), source.n)
 
 
-def _near_pairs(source: CostSource, limits: IntArray, rows: IntArray) -> Edges:
-    """Collect the pairs within the limits that involve one of the given patients."""
-    if len(rows) == 0:
-        return Edges(*(np.empty(0, dtype=np.int64) for _ in range(3)))
-    parts = list(source.at_most(limits, None if len(rows) == source.n else rows))
+def _joined(parts: list[Edges]) -> Edges:
     return Edges(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _tight_pairs(graph: _Graph, found: Edges, doubled: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the pairs at zero reduced cost, in the graph and outside it, each once."""
-    inside = (graph.row < graph.column) & (
-        2 * graph.cost == doubled[graph.row] + doubled[graph.column]
-    )
-    n = len(doubled)
-    listed = graph.row[inside] * n + graph.column[inside]
-    return np.divmod(np.unique(np.concatenate([listed, found.first * n + found.second])), n)
+def _symmetric(edges: Edges, n: int) -> Edges:
+    """Return both directions of the given pairs, each once, sorted by row and column."""
+    first, second = (np.concatenate(ends) for ends in (edges[:2], edges[1::-1]))
+    key, at = np.unique(first * n + second, return_index=True)
+    return Edges(*np.divmod(key, n), np.tile(edges.cost, 2)[at])
 
 
-def _graph(source: CostSource, first: IntArray, second: IntArray) -> _Graph:
-    """Build the symmetric graph of the given pairs, each once, sorted by row and column."""
-    n = source.n
-    key = np.unique(np.minimum(first, second) * n + np.maximum(first, second))
-    low, high = np.divmod(key, n)
-    cost = source.cost(low, high)
-    row = np.concatenate([low, high])
-    column = np.concatenate([high, low])
-    order = np.argsort(row * n + column)
-    row = row[order]
-    start = np.searchsorted(row, np.arange(n + 1))
-    return _Graph(row, column[order], np.concatenate([cost, cost])[order], start)
+def solve_sparse(
+    start: IntArray, column: IntArray, cost: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the assignment of least total cost, and prices of rows and columns that prove it.
 
-
-def solve_sparse(start: IntArray, column: IntArray, cost: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the assignment of least total cost, and prices of the columns that prove it.
-
-    Row i of the graph has the edges ``start[i]`` to ``start[i + 1]``. With prices v and ``u =
-    cost[sigma] - v[sigma]`` every edge has ``u + v <= cost``.
+    Row i of the graph has the edges ``start[i]`` to ``start[i + 1]``. With prices u and v every
+    edge has ``u + v <= cost``, and those of the assignment ``u + v = cost``.
 
     Examples
     --------
     >>> solve_sparse(np.array([0, 2, 4]), np.array([0, 1, 0, 1]), np.array([4, 1, 1, 9]))
-    (array([1, 0]), array([1, 1]))
+    (array([1, 0]), array([0, 0]), array([1, 1]))
     """
-    sigma, prices, complete = _augment(start, column, cost)
+    *solution, complete = _augment(start, column, cost)
     if not complete:
         raise RuntimeError("the graph admits no assignment")
-    return sigma, prices
+    sigma, gains, prices = solution
+    return sigma, gains, prices
 
 
 # Successive shortest augmenting paths (Jonker and Volgenant, Computing 1987;38:325-340) without
@@ -185,7 +251,7 @@ def _augment(start, column, cost):  # type: ignore[no-untyped-def]
             if best < 0 or cost[edge] - price[column[edge]] < cost[best] - price[column[best]]:
                 best = edge
         if best < 0:
-            return column_of, price, False
+            return column_of, gain, price, False
         gain[row] = cost[best] - price[column[best]]
         if row_of[column[best]] < 0:
             row_of[column[best]] = row
@@ -218,7 +284,7 @@ def _augment(start, column, cost):  # type: ignore[no-untyped-def]
                     break
                 j = np.int64(-1)
             if j < 0:
-                return column_of, price, False
+                return column_of, gain, price, False
             done[j] = True
             if row_of[j] < 0:
                 last = j
@@ -239,4 +305,4 @@ def _augment(start, column, cost):  # type: ignore[no-untyped-def]
         for j in reached:
             distance[j] = largest
             done[j] = False
-    return column_of, price, True
+    return column_of, gain, price, True

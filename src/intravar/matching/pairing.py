@@ -6,7 +6,8 @@ algorithm leaves open are settled here once:
 
 - the caliper and the reported distances are those of the data; numbers that settle ties never
   enter them;
-- equally good assignments are told apart by `intravar.matching.costs`, equal distances by (a, b);
+- equally good assignments are told apart by a hash (see `intravar.matching.assignment`), equal
+  distances by (a, b);
 - a panel of fewer than two patients has no pairs and no caliper (NaN).
 
 Other ways to pair a panel under the same caliper stand beside it.
@@ -18,108 +19,62 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, unknown_name
-from intravar.matching.assignment import solve
-from intravar.matching.costs import BlockCosts
-from intravar.matching.distances import (
-    MatrixDistances,
-    PanelDistances,
-    PointDistances,
-    blocks_of_others,
-    row_blocks,
-)
+from intravar.matching.assignment import GridCosts, solve
+from intravar.matching.distances import PanelDistances
 
-CALIPER_PERCENTILE = 25.0
-SAMPLE_PATIENTS = 1_000
+#: Patients of a sample that says about where the caliper of a large panel lies, and by how large a
+#: share of all distances it may be off.
+SAMPLE_PATIENTS, SAMPLE_ERROR = 1_000, 0.03
 
 
-def caliper_of(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE) -> float:
-    """Return the percentile of all distances between two of at least two patients, to the last bit.
+def caliper_of(distances: PanelDistances, share: float) -> float:
+    """Return a quantile of all distances between two of at least two patients, to the last bit.
 
-    It is what ``numpy.percentile`` returns on the matrix. A large panel is passed over in blocks:
+    It is what ``numpy.quantile`` returns on the matrix. A large panel is passed over in blocks:
     distances below a bracket are counted, those inside it are kept. The bracket comes from a sample
-    of the patients; should it miss, the pass is repeated with a wider one.
+    of the patients; should it miss, all distances are kept.
 
     Examples
     --------
-    >>> from intravar.matching.distances import PointDistances
-    >>> caliper_of(PointDistances(np.array([[0.0], [1.0], [5.0]])))
+    >>> from intravar.matching.distances import point_distances
+    >>> caliper_of(point_distances(np.array([[0.0], [1.0], [5.0]])), 0.25)
     2.5
     """
-    if distances.n <= SAMPLE_PATIENTS:
-        whole = distances.block(np.arange(distances.n), 0)
-        above = np.concatenate([row[i + 1 :] for i, row in enumerate(whole)])
-        return float(np.percentile(above, percentile, overwrite_input=True))
-    last = distances.n * (distances.n - 1) // 2 - 1
-    position = last * (percentile / 100.0)
-    rank = math.floor(position)
-    sample = _sampled(distances)
-    share, half_width = percentile / 100.0, 0.005
+    n = distances.n
+    last = n * (n - 1) // 2 - 1
+    position = last * share
+    ranks = np.array([math.floor(position), min(math.floor(position) + 1, last)])
+    low, high = -math.inf, math.inf
+    if n > SAMPLE_PATIENTS:
+        chosen = np.arange(0, n, n // SAMPLE_PATIENTS)
+        sample = distances.between(chosen)[:, chosen][np.triu_indices(len(chosen), k=1)]
+        if share > SAMPLE_ERROR:
+            low = float(np.quantile(sample, share - SAMPLE_ERROR))
+        if share < 1 - SAMPLE_ERROR:
+            high = float(np.quantile(sample, share + SAMPLE_ERROR))
     while True:
-        low = sample[int(max(share - half_width, 0.0) * (len(sample) - 1))]
-        high = sample[int(min(share + half_width, 1.0) * (len(sample) - 1))]
-        bracket = _count_and_keep(
-            distances,
-            -math.inf if share <= half_width else float(low),
-            math.inf if share + half_width >= 1.0 else float(high),
-        )
-        lower, upper = bracket.at(rank), bracket.at(min(rank + 1, last))
-        if lower is not None and upper is not None:
-            return float(np.quantile([lower, upper], position - rank))
-        half_width *= 4.0
-
-
-def _sampled(distances: PanelDistances) -> FloatArray:
-    """Return the sorted distances of every k-th patient."""
-    # Deterministic, and blind to nothing but an order with exactly this period.
-    chosen = np.arange(0, distances.n, max(1, distances.n // SAMPLE_PATIENTS))
-    among = distances.block(chosen, 0)[:, chosen]
-    return np.sort(among[np.triu_indices(len(chosen), k=1)])
-
-
-class _Bracket(NamedTuple):
-    """How many distances lie below and at the low end, and those above it up to the high end."""
-
-    low: float
-    below: int
-    at_low: int
-    inside: FloatArray
-
-    def at(self, rank: int) -> float | None:
-        """Return the distance of this rank; None if it lies outside the bracket."""
-        if self.below <= rank < self.below + self.at_low:
-            return self.low
-        position = rank - self.below - self.at_low
-        if not 0 <= position < len(self.inside):
-            return None
-        return float(np.partition(self.inside, position)[position])
-
-
-def _count_and_keep(distances: PanelDistances, low: float, high: float) -> _Bracket:
-    below = at_low = 0
-    kept = []
-    for start, stop in row_blocks(distances.n):
-        block = distances.block(np.arange(start, stop), start)
-        # Only entries above the diagonal: the leading square holds the others.
-        block[np.tril_indices(stop - start)] = np.nan
-        below += int(np.count_nonzero(block < low))
-        # Ties at the low end are counted, not kept: they may be nearly all there is.
-        at_low += int(np.count_nonzero(block == low))
-        kept.append(block[(block > low) & (block <= high)])
-    return _Bracket(low, below, at_low, np.concatenate(kept))
+        below, kept = 0, []
+        for rows, block in distances.blocks():
+            above = block[np.arange(n) > rows[:, None]]
+            below += int(np.count_nonzero(above < low))
+            kept.append(above[(above >= low) & (above <= high)])
+        inside = np.concatenate(kept)
+        if ranks[0] >= below and ranks[1] < below + len(inside):
+            ends = np.partition(inside, ranks - below)[ranks - below]
+            return float(np.quantile(ends, position - ranks[0]))
+        low, high = -math.inf, math.inf
 
 
 Strategy = Literal["algorithm-1", "exact", "greedy", "nearest"]
 
-#: From this panel size on, points are paired without the matrix of their distances: faster.
-LARGE_POINTS = 1_500
-#: From this panel size on, other distances are: slower, but 512 MB per matrix are enough.
+#: From this panel size on, the matrix of distances (512 MB) is not held.
 LARGE_PANEL = 8_000
 
 
@@ -150,57 +105,30 @@ class Pairing:
     status: NDArray[np.int8]
 
     def count(self, status: Status) -> int:
-        """Return the number of patients with this status.
-
-        Examples
-        --------
-        >>> panel = PointDistances(np.array([[0.0], [1.0]]))
-        >>> pair_by_assignment(panel).count(Status.PAIRED)
-        2
-        """
+        """Return the number of patients with this status."""
         return int(np.count_nonzero(self.status == status))
 
 
-def pair_by_assignment(
-    distances: PanelDistances, percentile: float = CALIPER_PERCENTILE
-) -> Pairing:
-    """Pair a panel by assignment and greedy choice (Algorithm 1).
-
-    Examples
-    --------
-    Three patients form a cycle; the closest two become a pair and the third is lost.
-
-    >>> matrix = np.array([[0, 1, 1.2], [1, 0, 1.1], [1.2, 1.1, 0]])
-    >>> pairing = pair_by_assignment(MatrixDistances(matrix))
-    >>> pairing.pairs
-    array([[0, 1]])
-    >>> pairing.caliper
-    1.05
-    """
-    if distances.n < 2:
-        return too_small(distances.n)
+def pair_by_assignment(distances: PanelDistances, caliper: float) -> Pairing:
+    """Pair a panel by assignment and greedy choice (Algorithm 1)."""
     n, partner = distances.n, solve(distances)
     # The edges {i, sigma_i} without direction: each once, the smaller position first.
     low, high = np.minimum(np.arange(n), partner), np.maximum(np.arange(n), partner)
     first, second = np.divmod(np.unique(low * n + high), n)
-    caliper = caliper_of(distances, percentile)
     return choose_greedily(n, first, second, distances.pairs(first, second), caliper)
 
 
-def greedy_matching(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE) -> Pairing:
+def greedy_matching(distances: PanelDistances, caliper: float) -> Pairing:
     """Pair the closest two patients, then the closest two of the others, up to the caliper.
 
     A patient is `Status.OUTSIDE_CALIPER` if nobody is within the caliper, and
     `Status.LOST_IN_CYCLE` if everybody within it was taken by a closer pair.
     """
-    if distances.n < 2:
-        return too_small(distances.n)
-    caliper = caliper_of(distances, percentile)
-    first, second = _within(distances, caliper)
-    return choose_greedily(distances.n, first, second, distances.pairs(first, second), caliper)
+    first, second, apart = _within(distances, caliper)
+    return choose_greedily(distances.n, first, second, apart, caliper)
 
 
-def exact_matching(distances: PanelDistances, percentile: float = CALIPER_PERCENTILE) -> Pairing:
+def exact_matching(distances: PanelDistances, caliper: float) -> Pairing:
     """Pair as many patients as the caliper allows, with the least total distance.
 
     The edges within the caliper form a graph; among its matchings of maximum size, one of minimum
@@ -211,48 +139,35 @@ def exact_matching(distances: PanelDistances, percentile: float = CALIPER_PERCEN
     # Imported here because only this alternative needs it.
     from rustworkx import PyGraph, max_weight_matching
 
-    n = distances.n
-    if n < 2:
-        return too_small(n)
-    caliper = caliper_of(distances, percentile)
-    first, second = _within(distances, caliper)
-    pairs = np.empty((0, 2), dtype=np.int64)
-    if len(first):
-        # The solver maximises over whole numbers, so costs are turned round.
-        cost = BlockCosts(distances).cost(first, second)
-        gain = cost.max() + 1 - cost
-        graph: PyGraph[int, int] = PyGraph(multigraph=False)
-        graph.add_nodes_from(range(n))
-        edges = zip(first.tolist(), second.tolist(), gain.tolist(), strict=True)
-        graph.add_edges_from(list(edges))
-        chosen = max_weight_matching(graph, max_cardinality=True, weight_fn=int)
-        pairs = np.sort(np.array(sorted(chosen), dtype=np.int64), axis=1)
-    apart = distances.pairs(pairs[:, 0], pairs[:, 1])
-    order = np.lexsort((pairs[:, 1], pairs[:, 0], apart))
-    status = np.full(n, Status.OUTSIDE_CALIPER, dtype=np.int8)
-    status[np.concatenate([first, second])] = Status.LOST_IN_CYCLE
-    status[pairs.ravel()] = Status.PAIRED
-    return Pairing(pairs[order], apart[order], caliper, status)
+    first, second, apart = _within(distances, caliper)
+    # The solver maximises over whole numbers, so costs are turned round.
+    cost = GridCosts(distances).rounded(apart)
+    gain = cost.max(initial=0) + 1 - cost
+    graph: PyGraph[int, int] = PyGraph(multigraph=False)
+    graph.add_nodes_from(range(distances.n))
+    edges = zip(first.tolist(), second.tolist(), gain.tolist(), strict=True)
+    graph.add_edges_from(list(edges))
+    chosen = max_weight_matching(graph, max_cardinality=True, weight_fn=int)
+    pairs = np.sort(np.array(sorted(chosen), dtype=np.int64).reshape(-1, 2), axis=1)
+    lengths = distances.pairs(pairs[:, 0], pairs[:, 1])
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], lengths))
+    status = _status(distances.n, np.concatenate([first, second]), pairs.ravel())
+    return Pairing(pairs[order], lengths[order], caliper, status)
 
 
-def nearest_with_replacement(
-    distances: PanelDistances, percentile: float = CALIPER_PERCENTILE
-) -> Pairing:
+def nearest_with_replacement(distances: PanelDistances, caliper: float) -> Pairing:
     """Give each patient its nearest other patient, the lowest position among equals.
 
     One pair (patient, nearest other) for each patient whose nearest other is within the caliper;
     one patient may serve many.
     """
-    if distances.n < 2:
-        return too_small(distances.n)
     neighbour, nearest = np.empty(distances.n, dtype=np.int64), np.empty(distances.n)
-    for rows, block in blocks_of_others(distances):
+    for rows, block in distances.blocks():
+        block[np.arange(len(rows)), rows] = np.inf
         neighbour[rows], nearest[rows] = block.argmin(axis=1), block.min(axis=1)
-    caliper = caliper_of(distances, percentile)
-    kept = nearest <= caliper
-    status = np.where(kept, Status.PAIRED, Status.OUTSIDE_CALIPER).astype(np.int8)
-    pairs = np.column_stack([np.flatnonzero(kept), neighbour[kept]])
-    return Pairing(pairs, nearest[kept], caliper, status)
+    kept = np.flatnonzero(nearest <= caliper)
+    status = _status(distances.n, kept, kept)
+    return Pairing(np.column_stack([kept, neighbour[kept]]), nearest[kept], caliper, status)
 
 
 def choose_greedily(
@@ -270,29 +185,23 @@ def choose_greedily(
         if not (used[a] or used[b]):
             used[a] = used[b] = True
             taken.append(position)
-    status = np.full(n, Status.OUTSIDE_CALIPER, dtype=np.int8)
-    status[first] = Status.LOST_IN_CYCLE
-    status[second] = Status.LOST_IN_CYCLE
-    status[np.array(used, dtype=np.bool_)] = Status.PAIRED
     pairs = np.column_stack([first[taken], second[taken]])
+    status = _status(n, np.concatenate([first, second]), pairs.ravel())
     return Pairing(pairs, distances[taken], caliper, status)
 
 
-def too_small(n: int) -> Pairing:
-    """Return the pairing of a panel of no or one patient."""
-    return Pairing(
-        np.empty((0, 2), dtype=np.int64),
-        np.empty(0),
-        float("nan"),
-        np.full(n, Status.PANEL_TOO_SMALL, dtype=np.int8),
-    )
+def _status(n: int, within: IntArray, paired: IntArray) -> NDArray[np.int8]:
+    status = np.full(n, Status.OUTSIDE_CALIPER, dtype=np.int8)
+    status[within] = Status.LOST_IN_CYCLE
+    status[paired] = Status.PAIRED
+    return status
 
 
-def _within(distances: PanelDistances, caliper: float) -> tuple[IntArray, IntArray]:
-    """Return all pairs (a < b) within the caliper."""
-    whole = distances.block(np.arange(distances.n), 0)
+def _within(distances: PanelDistances, caliper: float) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return all pairs (a < b) within the caliper, and their distances."""
+    whole = distances.between(np.arange(distances.n))
     first, second = np.nonzero(np.triu(whole <= caliper, k=1))
-    return first.astype(np.int64), second.astype(np.int64)
+    return first, second, whole[first, second]
 
 
 #: How a panel may be paired; the paper's first.
@@ -304,22 +213,35 @@ _WAYS: dict[Strategy, Callable[[PanelDistances, float], Pairing]] = {
 }
 
 
-def pair_panel(distances: PanelDistances, *, caliper: float, strategy: Strategy) -> Pairing:
+def pair_panel(
+    distances: PanelDistances, *, caliper: float = 0.25, strategy: Strategy = "algorithm-1"
+) -> Pairing:
     """Pair the patients of one panel in one of the ways, the paper's first.
 
     `caliper` is the quantile of the panel's distances above which no pair is formed.
+
+    Examples
+    --------
+    Three patients form a cycle; the closest two become a pair and the third is lost.
+
+    >>> from intravar.matching.distances import matrix_distances
+    >>> pairing = pair_panel(matrix_distances(np.array([[0, 1, 1.2], [1, 0, 1.1], [1.2, 1.1, 0]])))
+    >>> pairing.pairs, pairing.caliper, pairing.count(Status.PAIRED)
+    (array([[0, 1]]), 1.05, 2)
     """
     if not 0 <= caliper <= 1:
         raise InputError(f"caliper {caliper} is impossible; it is a quantile between 0 and 1")
     if strategy not in _WAYS:
         raise unknown_name("strategy", strategy, _WAYS, remedy=f"one of {', '.join(_WAYS)}")
-    n, first = distances.n, strategy == "algorithm-1"
+    n = distances.n
+    if n < 2:
+        status = np.full(n, Status.PANEL_TOO_SMALL, dtype=np.int8)
+        return Pairing(np.empty((0, 2), dtype=np.int64), np.empty(0), math.nan, status)
     if n >= LARGE_PANEL and strategy in ("exact", "greedy"):
         raise InputError(
             f"strategy '{strategy}' holds all distances of a panel and {n:,} patients are too many "
             f"for that; use algorithm-1 from {LARGE_PANEL:,} on"
         )
-    large = LARGE_POINTS if first and isinstance(distances, PointDistances) else LARGE_PANEL
-    if n < large:
-        distances = MatrixDistances(distances.block(np.arange(n), 0))
-    return _WAYS[strategy](distances, 100 * caliper)
+    if n < LARGE_PANEL:
+        distances = distances.held()
+    return _WAYS[strategy](distances, caliper_of(distances, caliper))
