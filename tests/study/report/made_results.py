@@ -12,8 +12,7 @@ import polars as pl
 
 from intravar.estimators import PAPER_METHODS, make_estimator
 from intravar.study.benchmark.run import manifest
-from intravar.study.benchmark.store import RUN_SCHEMA
-from intravar.study.benchmark.units import OTHER_SCALE, SCORE_SCHEMA
+from intravar.study.benchmark.units import OTHER_SCALE, RUN_SCHEMA, SCORE_SCHEMA
 from intravar.study.simulation.conditions import Condition, find_condition
 from intravar.study.simulation.physicians import Continuum
 from intravar.study.tables import build_tables

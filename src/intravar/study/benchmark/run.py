@@ -6,18 +6,17 @@ import json
 import os
 import shlex
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib.resources import files
-from statistics import fmean
-from typing import Any
+from typing import Any, get_args
 
 from intravar.errors import InputError, renamed
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
 from intravar.processes import Listener, Nobody, count_workers
 from intravar.runs.engines import Engine, make_engine
 from intravar.runs.store import software_versions
-from intravar.study.benchmark.store import Store, check_parts, check_same_software
+from intravar.study.benchmark.store import Store, check_parts, check_same_software, finished
 from intravar.study.benchmark.units import Replicates, Unit, plan, run_unit
 from intravar.study.results import Study
 from intravar.study.simulation.conditions import (
@@ -35,12 +34,6 @@ QUICK = (
     *("score2", "continuous", "copula", "lognormal"),
     *("pass1-w1-p1", "pass1-w3-p4", "pass2-w3-p4", "pass1-w6-p1", "pass1-w9-p1"),
 )
-
-#: Families of conditions by what they are asked for as.
-_FAMILIES: dict[str, Family] = {
-    "all": "paper",
-    **{name: name for name in ("grid", "stress", "course", "multi", "review")},
-}
 
 #: Files of a study; before hours of work it is made sure that each may be written.
 _FILES = (
@@ -61,35 +54,32 @@ def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> li
     >>> len(resolve_conditions("all"))
     94
     """
-    chosen: dict[str, Condition] = {}
-    for name in [names] if isinstance(names, str | Condition) else names:
-        if isinstance(name, Condition):
-            found = [name]
-        elif name == "quick":
-            found = [find_condition(quick) for quick in QUICK]
-        elif name in _FAMILIES:
-            found = list(conditions_of(_FAMILIES[name]).values())
-        else:
-            found = [find_condition(name)]
-        chosen |= {condition.name: condition for condition in found}
-    if not chosen:
-        raise InputError("there is no condition to run; name one, or 'all'")
-    return list(chosen.values())
+
+    def called(name: str) -> list[Condition]:
+        if name == "quick":
+            return [find_condition(each) for each in QUICK]
+        family: Any = "paper" if name == "all" else name
+        known = family in get_args(Family)
+        return list(conditions_of(family).values()) if known else [find_condition(name)]
+
+    return _resolved("condition", names, Condition, called)
 
 
 def resolve_methods(names: str | Estimator | Iterable[str | Estimator]) -> list[Estimator]:
     """Return unfitted estimators for names, `all` among them, each once."""
-    chosen: dict[str, Estimator] = {}
-    for name in [names] if isinstance(names, str | Estimator) else names:
-        if isinstance(name, Estimator):
-            chosen[name.name] = name
-        elif name == "all":
-            chosen |= {method: make_estimator(method) for method in STUDY_METHODS}
-        else:
-            chosen[name] = make_estimator(name)
+
+    def called(name: str) -> list[Estimator]:
+        return [make_estimator(each) for each in (STUDY_METHODS if name == "all" else [name])]
+
+    return _resolved("method", names, Estimator, called)
+
+
+def _resolved(what: str, names: Any, kind: type, called: Callable[[str], list[Any]]) -> list[Any]:
+    listed: list[Any] = [names] if isinstance(names, str | kind) else list(names)
+    chosen = [one for each in listed for one in (called(each) if type(each) is str else [each])]
     if not chosen:
-        raise InputError("there is no method to run; name one, or 'all'")
-    return list(chosen.values())
+        raise InputError(f"there is no {what} to run; name one, or 'all'")
+    return list({each.name: each for each in chosen}.values())
 
 
 @renamed(workers="n_jobs")
@@ -163,38 +153,35 @@ def benchmark(
 def _work_off(
     pending: Sequence[Unit], engine: Engine, workers: int, store: Store, tell: Listener
 ) -> None:
-    """Run units and keep them; those left are expected to take as long as those of their kind."""
-    left = {unit.name: unit.group for unit in pending}
-    seconds: dict[str, list[float]] = {}
-    failed = 0
-    for result in engine.run(run_unit, pending):
-        store.write(result)
-        del left[result.unit.name]
-        seconds.setdefault(result.unit.group, []).append(result.seconds)
-        for run in result.runs:
+    """Run units and keep them; those left are expected to take as long as those before."""
+    left = [unit.name for unit in pending]
+    seconds, failed = 0.0, 0
+    for name, scores, record in engine.run(run_unit, pending):
+        store.write(name, scores, record)
+        left.remove(name)
+        for run in record["runs"]:
             if run["error"]:
                 failed += 1
                 where = f"{run['condition']}, replicate {run['replicate']}, {run['method']}"
                 tell.note(f"failed: {where}: {run['error']}")
-        means = {group: fmean(found) for group, found in seconds.items()}
-        usual = fmean(each for found in seconds.values() for each in found)
-        expected = sum(means.get(group, usual) for group in left.values()) / workers
-        running = ", ".join(name.rsplit(".", 1)[0] for name in list(left)[:workers])
+        done = len(pending) - len(left)
+        seconds += record["seconds"]
+        running = ", ".join(name.rsplit(".", 1)[0] for name in left[:workers])
         words = "; ".join(filter(None, (f"{failed} failed" * bool(failed), running)))
-        tell.part(len(pending) - len(left), len(pending), expected, words)
+        tell.part(done, len(pending), seconds / done * len(left) / workers, words)
 
 
 def _missing(
     store: Store, units: list[Unit], kind: Replicates, tell: Listener, allow_mixed: bool
 ) -> list[Unit]:
     """Return what is left to do: units without the methods that are finished."""
-    parts, damaged = store.scan()
+    records, damaged = store.scan()
     for name in damaged:
         tell.note(f"the part '{name}' is damaged or a copy; it is not counted")
-    check_parts(parts, kind)
+    check_parts(records, kind)
     if not allow_mixed:
-        check_same_software(parts, {unit.name: unit for unit in units})
-    done = {key for part in parts for key in part.finished}
+        check_same_software(records, {unit.name: unit for unit in units})
+    done = {key for record in records for key in finished(record)}
     missing = []
     for unit in units:
         where = unit.condition.name, unit.replicate
@@ -206,8 +193,7 @@ def _missing(
 
 
 def _write_study(store: Store, described: dict[str, Any]) -> Study:
-    parts, _ = store.scan()
-    scores, runs, details = store.gather(parts)
+    scores, runs, details = store.gather(store.scan()[0])
     tables = build_tables(scores, runs)
     study = Study(store.folder, scores, runs, tables, described, details)
     frames = {"scores": scores, "runs": runs}

@@ -8,11 +8,9 @@ is never touched.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,45 +19,21 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.runs.store import PartsFolder, locked, software_versions
-from intravar.study.benchmark.units import SCORE_SCHEMA, Unit, UnitResult
+from intravar.study.benchmark.units import RUN_SCHEMA, SCORE_SCHEMA, Unit
 from intravar.writing import Ledger, make_folder, sweep
 
 _PARTS = "parts"
 #: What a record must hold, and of which type.
-_RECORD: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("unit", "condition", "replicates", "configuration_hash"), str),
-    **dict.fromkeys(("methods", "runs"), list),
+_RECORD: dict[str, type] = {
+    **dict.fromkeys(("unit", "condition", "replicates"), str),
     **dict.fromkeys(("configuration", "versions", "details"), dict),
     "replicate": int,
-    "peak_memory_mb": (int, float),
-}
-_RUN = {"condition", "replicate", "method", "seconds", "error"}
-
-#: One row per run: what is stored of it, and what it shares with its part.
-RUN_SCHEMA = {
-    "condition": pl.String,
-    "replicate": pl.Int32,
-    "method": pl.String,
-    "seconds": pl.Float64,
-    "memory_mb": pl.Float64,
-    "versions": pl.String,
-    "error": pl.String,
+    "runs": list,
 }
 
 
-@dataclass(frozen=True)
-class Part:
-    """One finished unit as it lies on disk."""
-
-    name: str
-    record: Mapping[str, Any]
-
-    @property
-    def finished(self) -> list[tuple[str, int, str]]:
-        """Condition, replicate and method of all that did not fail."""
-        where = self.record["condition"], self.record["replicate"]
-        done = {run["method"] for run in self.record["runs"] if run["error"] is None}
-        return [(*where, method) for method in sorted(done)]
+#: What a part says of itself, as it is read back.
+Record = dict[str, Any]
 
 
 class Store:
@@ -94,75 +68,66 @@ class Store:
     def clear(self) -> None:
         """Remove the results of earlier runs, and nothing that is not proved to be theirs."""
         self.ledger.clear()
-        for part in self.scan()[0]:
-            self._parts.remove(part.name)
+        for record in self.scan()[0]:
+            self._parts.remove(record["unit"])
 
     # --- parts ---
 
-    def write(self, result: UnitResult) -> None:
-        """Keep the result of a unit; a crash at any moment leaves either all of it or none."""
-        unit = result.unit
-        if self._parts.record(unit.name).exists() and self._sound_part(unit.name) is None:
-            self._set_aside(unit.name)
-        record = {
-            "unit": unit.name,
-            "condition": unit.condition.name,
-            "replicate": unit.replicate,
-            "replicates": unit.replicates,
-            "group": unit.group,
-            "methods": list(unit.method_names),
-            "seed": unit.seed,
-            "configuration": unit.configuration(),
-            "configuration_hash": unit.configuration_hash(),
-            "versions": software_versions(),
-            "seconds": result.seconds,
-            "peak_memory_mb": result.peak_memory_mb,
-            "runs": result.runs,
-            "details": result.details,
-        }
-        self._parts.keep(unit.name, {"": result.scores}, record)
+    def write(self, name: str, scores: pl.DataFrame, record: Record) -> None:
+        """Keep the result of a unit; a crash at any moment leaves either all of it or none.
 
-    def scan(self) -> tuple[list[Part], list[str]]:
-        """Return the sound parts, and the names of those that are truncated or were changed."""
+        What lies in its place and is no part is kept under another name.
+        """
+        if self._parts.record(name).exists() and self._sound(name) is None:
+            for path in (self._parts.record(name), self._parts.table(name)):
+                try:
+                    if path.exists():
+                        os.replace(path, path.with_name(f"{name}.damaged{path.suffix}.kept"))
+                except OSError as error:
+                    raise InputError(
+                        f"'{path}' is damaged and cannot be moved away: {error.strerror}"
+                    ) from error
+        self._parts.keep(name, {"": scores}, record)
+
+    def scan(self) -> tuple[list[Record], list[str]]:
+        """Return the records of sound parts, and the names of those truncated or changed."""
         names = [path.stem for path in sorted((self.folder / _PARTS).glob("*.json"))]
-        found = {name: self._sound_part(name) for name in names}
-        return [part for part in found.values() if part], [n for n in names if not found[n]]
+        records = {name: self._sound(name) for name in names}
+        return [each for each in records.values() if each], [n for n in names if not records[n]]
 
-    def _set_aside(self, name: str) -> None:
-        """Keep under another name what lies where a part is to be written and is none."""
-        for path in (self._parts.record(name), self._parts.table(name)):
-            try:
-                if path.exists():
-                    os.replace(path, path.with_name(f"{name}.damaged{path.suffix}.kept"))
-            except OSError as error:
-                raise InputError(
-                    f"'{path}' is damaged and cannot be moved away: {error.strerror}"
-                ) from error
-
-    def _sound_part(self, name: str) -> Part | None:
-        """Return a part if it is whole, unchanged and under its own name; None otherwise."""
+    def _sound(self, name: str) -> Record | None:
+        """Return the record of a part that is whole, unchanged and under its own name, or None."""
         record = self._parts.kept(name)
         # A copy under another name would count a second time.
         if record is None or record.get("unit") != name:
             return None
         typed = all(isinstance(record.get(key), kind) for key, kind in _RECORD.items())
-        whole = typed and all(set(run) >= _RUN for run in record["runs"])
-        return Part(name, record) if whole else None
+        whole = typed and all(set(run) >= set(RUN_SCHEMA) for run in record["runs"])
+        return record if whole else None
 
     # --- the whole ---
 
-    def gather(self, parts: list[Part]) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]:
-        """Join parts to the scores, the runs and the details of the study."""
+    def gather(self, records: list[Record]) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]:
+        """Join parts to the scores, the runs and the details of the study.
+
+        A method that failed once and went through later counts as having gone through.
+        """
         order = ["condition", "replicate", "method", "physician"]
         scores = [pl.DataFrame(schema=SCORE_SCHEMA)]
+        done = {key for record in records for key in finished(record)}
+        rows: list[dict[str, Any]] = []
         details: dict[str, Any] = {}
         try:
-            for part in sorted(parts, key=lambda part: part.name):
-                table = self._parts.table(part.name)
+            for record in records:
+                table = self._parts.table(record["unit"])
                 scores.append(pl.read_parquet(table, columns=list(SCORE_SCHEMA)))
-                key = f"{part.record['condition']}.r{part.record['replicate']:03d}"
-                details.setdefault(key, {}).update(part.record["details"])
-            return pl.concat(scores).sort(order), _runs(parts).sort(order[:3]), details
+                rows += [
+                    run for run in record["runs"] if run["error"] is None or _key(run) not in done
+                ]
+                key = f"{record['condition']}.r{record['replicate']:03d}"
+                details.setdefault(key, {}).update(record["details"])
+            told = pl.DataFrame(rows, schema=RUN_SCHEMA).sort(order[:3])
+            return pl.concat(scores).sort(order), told, details
         except (KeyError, TypeError, ValueError, OSError, pl.exceptions.PolarsError) as error:
             first = str(error).partition("\n")[0]
             raise InputError(
@@ -171,65 +136,47 @@ class Store:
             ) from error
 
 
-def check_parts(parts: list[Part], kind: str) -> None:
+def finished(record: Record) -> list[tuple[Any, ...]]:
+    """Return condition, replicate and method of all runs of a part that did not fail."""
+    return [_key(run) for run in record["runs"] if run["error"] is None]
+
+
+def _key(run: Mapping[str, Any]) -> tuple[Any, ...]:
+    return run["condition"], run["replicate"], run["method"]
+
+
+def check_parts(records: list[Record], kind: str) -> None:
     """Refuse parts that no table could tell apart, or that would count twice.
 
     These are fresh and resampled replicates, and two parts that score one method on one cohort.
     """
-    seen: dict[tuple[str, int, str], str] = {}
-    for part in parts:
-        found = part.record["replicates"]
-        if found != kind:
+    seen: dict[tuple[Any, ...], str] = {}
+    for record in records:
+        name, stored = record["unit"], record["replicates"]
+        if stored != kind:
             raise InputError(
-                f"the folder holds {found} replicates ('{part.name}'), this run makes {kind} ones; "
+                f"the folder holds {stored} replicates ('{name}'), this run makes {kind} ones; "
                 "use another --out, or --fresh to start over"
             )
-        for condition, replicate, method in part.finished:
-            other = seen.setdefault((condition, replicate, method), part.name)
-            if other != part.name:
+        for key in finished(record):
+            if (other := seen.setdefault(key, name)) != name:
+                condition, replicate, method = key
                 raise InputError(
-                    f"'{other}' and '{part.name}' both hold {method} on {condition}, replicate "
+                    f"'{other}' and '{name}' both hold {method} on {condition}, replicate "
                     f"{replicate}; move one of them out of the folder 'parts'"
                 )
 
 
-def check_same_software(parts: list[Part], units: Mapping[str, Unit]) -> None:
+def check_same_software(records: list[Record], units: Mapping[str, Unit]) -> None:
     """Refuse to mix results of other versions or another configuration with new ones."""
-    current = software_versions()
-    for part in parts:
-        made_with = part.record["versions"]
-        for package, now in current.items():
-            if made_with.get(package) != now:
-                raise InputError(
-                    f"the results of '{part.name}' were made with {package} "
-                    f"{made_with.get(package)}, this is {now}; use --fresh to start over, "
-                    "--allow-mixed to keep them, or another --out"
-                )
-        unit = units.get(part.name)
-        if unit and unit.configuration_hash() != part.record["configuration_hash"]:
-            then, given = part.record["configuration"], unit.configuration()
-            names = [name for name in given if then.get(name) != given[name]]
-            changed = ", ".join(f"{n}: {then.get(n)} then, {given[n]} now" for n in names)
+    for record in records:
+        then, now = record["versions"] | record["configuration"], dict(software_versions())
+        if unit := units.get(record["unit"]):
+            now |= unit.configuration()
+        changed = [f"{n}: {then.get(n)} then, {now[n]} now" for n in now if then.get(n) != now[n]]
+        if changed:
             raise InputError(
-                f"the results of '{part.name}' were made with another configuration ({changed}); "
-                "use --fresh to start over, --allow-mixed to keep them, or another --out"
+                f"the results of '{record['unit']}' were made with another version or "
+                f"configuration ({', '.join(changed)}); use --fresh to start over, --allow-mixed "
+                "to keep them, or another --out"
             )
-
-
-def _runs(parts: list[Part]) -> pl.DataFrame:
-    """Return one row per method and cohort: seconds, memory, versions, error.
-
-    A method that failed once and went through later counts as having gone through.
-    """
-    finished = {key for part in parts for key in part.finished}
-    rows = []
-    for part in parts:
-        shared = {
-            "memory_mb": part.record["peak_memory_mb"],
-            "versions": json.dumps(part.record["versions"]),
-        }
-        for run in part.record["runs"]:
-            key = run["condition"], run["replicate"], run["method"]
-            if run["error"] is None or key not in finished:
-                rows.append(run | shared)
-    return pl.DataFrame(rows, schema=RUN_SCHEMA)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 import warnings
@@ -18,11 +19,12 @@ from intravar.estimators import METHODS
 from intravar.estimators.base import Estimator
 from intravar.observed import Observed
 from intravar.processes import peak_memory_mb
+from intravar.runs.store import software_versions
 from intravar.seeds import derived_seed, stream
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle, oracle_interval
 from intravar.study.simulation.conditions import Condition
-from intravar.writing import digest, record_checksum
+from intravar.writing import digest
 
 #: Rows that stand in every study beside the methods.
 ORACLE = "oracle"
@@ -48,6 +50,16 @@ SCORE_SCHEMA = {
     "n_patients": pl.Int64,
     "n_pairs": pl.Int64,
     "reason": pl.String,
+}
+#: One row per condition, replicate and method.
+RUN_SCHEMA = {
+    "condition": pl.String,
+    "replicate": pl.Int32,
+    "method": pl.String,
+    "seconds": pl.Float64,
+    "memory_mb": pl.Float64,
+    "versions": pl.String,
+    "error": pl.String,
 }
 #: Methods that aim at the comparable discordance of a panel.
 COMPARABLE = frozenset(name for name, method in METHODS.items() if method.estimand == "comparable")
@@ -112,22 +124,6 @@ class Unit:
             "methods": {method.name: repr(settings(method)) for method in self.methods},
         }
 
-    def configuration_hash(self) -> str:
-        """Return a fingerprint of the configuration."""
-        return record_checksum(self.configuration())
-
-
-@dataclass(frozen=True)
-class UnitResult:
-    """What a unit found."""
-
-    unit: Unit
-    scores: pl.DataFrame
-    runs: list[dict[str, Any]]
-    details: dict[str, Any]
-    seconds: float
-    peak_memory_mb: float
-
 
 def plan(
     conditions: Iterable[Condition],
@@ -143,15 +139,12 @@ def plan(
     for method in methods:
         groups.setdefault(method.shares, []).append(method)
     _check_names("group", list(groups))
-    units = []
-    for condition in conditions:
-        for replicate in range(replicates):
-            units.append(Unit(condition, replicate, BASELINES, (), kind))
-            units += [
-                Unit(condition, replicate, group, tuple(members), kind)
-                for group, members in groups.items()
-            ]
-    return units
+    return [
+        Unit(condition, replicate, group, tuple(members), kind)
+        for condition in conditions
+        for replicate in range(replicates)
+        for group, members in {BASELINES: [], **groups}.items()
+    ]
 
 
 def _check_names(kind: str, names: Sequence[str]) -> None:
@@ -169,10 +162,11 @@ def _check_names(kind: str, names: Sequence[str]) -> None:
             raise InputError(f"{kind}s '{other}' and '{name}' differ by case alone; rename one")
 
 
-def run_unit(unit: Unit) -> UnitResult:
+def run_unit(unit: Unit) -> tuple[str, pl.DataFrame, dict[str, Any]]:
     """Simulate the unit's cohort and score it with each of its methods.
 
-    A method that fails is recorded with its error; the others go on.
+    A method that fails is recorded with its error; the others go on. Returns the unit's name, its
+    scores, and the record of how they came about.
     """
     start = time.perf_counter()
     cohort = unit.condition.scenario.simulate(unit.seed)
@@ -180,74 +174,82 @@ def run_unit(unit: Unit) -> UnitResult:
         random = stream(unit.seed, unit.condition.name, "resample", str(unit.replicate))
         cohort = cohort.take(random.integers(cohort.n_patients, size=cohort.n_patients))
     truth = oracle(cohort)
-    if unit.group == BASELINES:
-        own = truth.rename({"oracle": "score"}).join(oracle_interval(cohort), on="physician")
-        share = float(cohort.decision.mean())
-        # How often two random patients of the cohort differ, for every physician.
-        same = truth.select(
-            "physician",
-            "n_patients",
-            pl.lit(2 * share * (1 - share)).alias("score"),
-            pl.lit(None, dtype=pl.String).alias("reason"),
-        )
-        scores = [_scores(own, ORACLE, truth), _scores(same, CONSTANT, truth)]
-        runs = [_run(unit, name, 0.0, None) for name in unit.method_names]
-        details: dict[str, Any] = {"cohort": _cohort_details(cohort)}
-    else:
-        scores, runs, details = _fit_methods(unit, cohort, truth)
-    nothing = pl.DataFrame(schema=SCORE_SCHEMA)
-    table = pl.concat([nothing, *scores], how="diagonal_relaxed").with_columns(
-        pl.lit(unit.condition.name).alias("condition"),
-        pl.lit(unit.replicate).alias("replicate"),
-    )
-    return UnitResult(
-        unit,
-        table.select(pl.col(name).cast(dtype) for name, dtype in SCORE_SCHEMA.items()),
-        runs,
-        details,
-        time.perf_counter() - start,
-        peak_memory_mb(),
-    )
-
-
-def _fit_methods(
-    unit: Unit, cohort: Cohort, truth: pl.DataFrame
-) -> tuple[list[pl.DataFrame], list[dict[str, Any]], dict[str, Any]]:
-    X, y, physician = cohort.observed()
-    recorded = Observed.of(X, y, physician, keep_missing=True)
-    incomplete = bool(np.isnan(recorded.covariates).any())
-    # Methods that need complete covariates get the median, as an analyst would do it.
-    completed = (
-        Observed.of(X.with_columns(pl.all().fill_null(pl.all().median())), y, physician)
-        if incomplete
-        else recorded
-    )
-    scores, runs, details = [], [], {}
+    details: dict[str, Any] = {}
+    scores, runs = [], []
+    for name, score in _baselines(cohort, truth) if unit.group == BASELINES else ():
+        scores.append(_beside(score, name, truth))
+        runs.append(_run(unit, name, 0.0, None))
+        details["cohort"] = _cohort_details(cohort)
+    if unit.methods:
+        recorded, completed = _observed(cohort)
     for method in unit.methods:
-        estimator = clone(method)
-        if "random_state" in estimator.get_params():
-            seed = derived_seed(unit.seed, unit.condition.name, "estimator", str(unit.replicate))
-            estimator.set_params(random_state=seed)
-        start = time.perf_counter()
+        begin = time.perf_counter()
+        estimator = _seeded(method, unit)
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 estimator.fit_observed(recorded if method.accepts_missing else completed)
-            error = None
         except Exception as problem:
             error = f"{type(problem).__name__}: {problem}"
-        runs.append(_run(unit, method.name, time.perf_counter() - start, error))
-        if error is None:
-            rate = method.scale == "discordance"
-            profile = estimator.profile_.rename({"score_low": "low", "score_high": "high"})
-            scores.append(_scores(profile, method.name, truth, rate=rate))
-            found = estimator.details()
-            said = sorted({str(warning.message) for warning in caught})
-            details[method.name] = found | ({"warnings": said} if said else {})
-    return scores, runs, details
+            runs.append(_run(unit, method.name, time.perf_counter() - begin, error))
+            continue
+        runs.append(_run(unit, method.name, time.perf_counter() - begin, None))
+        profile = estimator.profile_.rename({"score_low": "low", "score_high": "high"})
+        rate = method.scale == "discordance"
+        scores.append(_beside(profile, method.name, truth, rate=rate))
+        said = sorted({str(warning.message) for warning in caught})
+        details[method.name] = estimator.details() | ({"warnings": said} if said else {})
+    table = pl.concat([pl.DataFrame(schema=SCORE_SCHEMA), *scores], how="diagonal_relaxed")
+    where = {"condition": unit.condition.name, "replicate": unit.replicate}
+    table = table.with_columns(pl.lit(value).alias(name) for name, value in where.items())
+    record = {
+        "unit": unit.name,
+        **where,
+        "replicates": unit.replicates,
+        "group": unit.group,
+        "methods": list(unit.method_names),
+        "seed": unit.seed,
+        "configuration": unit.configuration(),
+        "versions": software_versions(),
+        "seconds": time.perf_counter() - start,
+        "peak_memory_mb": peak_memory_mb(),
+        "runs": runs,
+        "details": details,
+    }
+    return unit.name, table.select(pl.col(n).cast(t) for n, t in SCORE_SCHEMA.items()), record
 
 
-def _scores(
+def _baselines(cohort: Cohort, truth: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """Return the scores of the oracle, and of one guess for all physicians."""
+    own = truth.rename({"oracle": "score"}).join(oracle_interval(cohort), on="physician")
+    share = float(cohort.decision.mean())
+    # How often two random patients of the cohort differ, for every physician.
+    guess = pl.lit(2 * share * (1 - share)).alias("score")
+    return [(ORACLE, own), (CONSTANT, truth.select("physician", "n_patients", guess))]
+
+
+def _observed(cohort: Cohort) -> tuple[Observed, Observed]:
+    """Return what is recorded, and the same for methods that need complete covariates.
+
+    Those get the median, as an analyst would do it.
+    """
+    X, y, physician = cohort.observed()
+    recorded = Observed.of(X, y, physician, keep_missing=True)
+    if not np.isnan(recorded.covariates).any():
+        return recorded, recorded
+    filled = X.with_columns(pl.all().fill_null(pl.all().median()))
+    return recorded, Observed.of(filled, y, physician)
+
+
+def _seeded(method: Estimator, unit: Unit) -> Estimator:
+    estimator: Estimator = clone(method)
+    if "random_state" in estimator.get_params():
+        seed = derived_seed(unit.seed, unit.condition.name, "estimator", str(unit.replicate))
+        estimator.set_params(random_state=seed)
+    return estimator
+
+
+def _beside(
     profile: pl.DataFrame, method: str, truth: pl.DataFrame, *, rate: bool = True
 ) -> pl.DataFrame:
     """Return what a method says of every physician beside the truth."""
@@ -263,24 +265,20 @@ def _scores(
 def _cohort_details(cohort: Cohort) -> dict[str, Any]:
     truth = cohort.truth
     assert truth is not None  # simulated cohorts know their truth
-    rule = truth.rule
-    sizes = cohort.panel_sizes["n_patients"].to_numpy()
+    sizes = cohort.panel_sizes["n_patients"].to_list()
     return {
         "share_eligible": truth.share_eligible,
-        "target_share": getattr(rule, "target_share", None),
-        "rule": None if rule is None else rule.describe(),
+        "target_share": getattr(truth.rule, "target_share", None),
+        "rule": truth.rule.describe(),
         "share_decided_for": float(np.mean(cohort.decision)),
-        "smallest_panel": int(sizes.min()),
-        "largest_panel": int(sizes.max()),
+        "smallest_panel": min(sizes),
+        "largest_panel": max(sizes),
         "notes": list(cohort.notes),
     }
 
 
 def _run(unit: Unit, method: str, seconds: float, error: str | None) -> dict[str, Any]:
-    return {
-        "condition": unit.condition.name,
-        "replicate": unit.replicate,
-        "method": method,
-        "seconds": seconds,
-        "error": error,
-    }
+    """Return a row of :data:`RUN_SCHEMA`."""
+    where = (unit.condition.name, unit.replicate, method)
+    made = (seconds, peak_memory_mb(), json.dumps(software_versions()), error)
+    return dict(zip(RUN_SCHEMA, (*where, *made), strict=True))
