@@ -100,13 +100,13 @@ def pairs() -> Pairs:
         (
             replace(SOUND, group=explaining(0.15), with_rates=0.9),
             "group only",
-            "no more than that of the rates: physicians whose rate is nearer to one half",
+            "told from one by rates, in which physicians whose rate is nearer to one half",
         ),
         (replace(SOUND, group=explaining(0.15), with_rates=0.7), "upper limits", "same order"),
         (
             replace(SOUND, group=replace(explaining(0.15), n_physicians=6), with_rates=0.7),
             "group only",
-            "6 physicians are too few to tell their order from that of the rates",
+            "(rank correlation 0.7, and by chance as much as 0.9)",
         ),
         (
             replace(SOUND, group=replace(explaining(0.2), n_physicians=6), with_rates=0.7),

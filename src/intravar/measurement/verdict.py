@@ -7,6 +7,7 @@ is where it is, and shows how often each verdict was right.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -137,30 +138,28 @@ class Grounds:
 
 def judge(grounds: Grounds) -> Verdict:
     """Return the verdict, with the reasons for not going further."""
-    found = grounds.rule_found
+    limits = grounds.evidence.upper_limit
+    level: Level = "upper limits and ranks" if limits else "levels and ranks"
     if grounds.leak is not None:
-        words = (
+        level = NOTHING
+        reasons = [
             f"'{grounds.leak}' gives the decision away: leave it out or, if it was known before, "
             "name the covariates one by one"
-        )
-        return Verdict("not interpretable", (words,), found)
-    if grounds.group is None:
-        return Verdict("not interpretable", ("nobody has a score",), found)
-    against_ranks = [
-        *_without_a_rule(grounds),
-        *_without_differences(grounds, grounds.group),
-        *_with_other_meanings(grounds),
-    ]
-    if not against_ranks and grounds.n_ranked is not None and grounds.n_ranked < 2:
-        against_ranks = [FEW_RANKED]
-    if against_ranks:
-        return Verdict("group only", tuple(against_ranks[:MOST_REASONS]), found)
-    against_levels = _against_levels(grounds.evidence, grounds.halves)
-    if against_levels:
-        return Verdict("ranks only", tuple(against_levels[:MOST_REASONS]), found)
-    if grounds.evidence.upper_limit:
-        return Verdict("upper limits and ranks", _for_ranks(grounds), found)
-    return Verdict("levels and ranks", _for_ranks(grounds), found)
+        ]
+    elif grounds.group is None:
+        level, reasons = NOTHING, ["nobody has a score"]
+    elif reasons := _against_ranks(grounds, grounds.group):
+        level = "group only"
+    elif reasons := _against_levels(grounds.evidence, grounds.halves):
+        level = "ranks only"
+    elif grounds.halves is None:
+        reasons = ["the same cases were decided twice"]
+    else:
+        words = "two halves of the {cases} give the same order (reliability {reliability:.2f})"
+        words += "" if limits else " and the same level"
+        reliability = ranking_reliability(grounds.group, grounds.halves)
+        reasons = [Sentence(words, reliability=reliability)]
+    return Verdict(level, tuple(reasons[:MOST_REASONS]), grounds.rule_found)
 
 
 def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
@@ -207,116 +206,121 @@ def ranking_reliability(group: Group, halves: Halves | None) -> float:
     return WEIGHT_OF_SPREAD * own + (1 - WEIGHT_OF_SPREAD) * halves.agreement
 
 
-def _without_a_rule(grounds: Grounds) -> list[str]:
-    if grounds.evidence.by_rate:
-        return [
-            Sentence(
-                "the score is that of the rate alone: it says nothing about comparable {cases}"
-            )
-        ]
-    if grounds.rule_found < RULE_FOUND:
-        return [NO_RULE]
-    reasons: list[str] = []
-    explained = None if grounds.group is None else grounds.group.explained
-    if explained is not None and explained.usual < LITTLE_EXPLAINED:
-        # One decider with most of the cases may be explained where the others are not.
-        whose = "" if explained.share < LITTLE_EXPLAINED else " of a usual {decider}"
-        reasons.append(
-            Sentence(
-                f"what is recorded explains hardly anything of how decisions{whose} vary: "
-                "{cases} alike in the record are hardly more alike than any two {cases}"
-            )
-        )
-    if not grounds.evidence.follows:
-        reasons.append(
-            Sentence(
-                "{deciders} follow rules of their own that this method cannot follow: to "
-                "decide by another rule looks like deciding inconsistently "
-                "(predictability asks for no rule)"
-            )
-        )
-    return reasons
+def _against_ranks(grounds: Grounds, group: Group) -> list[str]:
+    """Say why there is no order, or one of something else than consistency; the gravest first."""
+    anchors = grounds.evidence.anchors
+    reliability = ranking_reliability(group, grounds.halves)
+    values = {
+        "explained": float("inf") if group.explained is None else group.explained.usual,
+        # Rounded it must not look like the limit that it is below.
+        "reliability": min(max(reliability, 0.0), RANKABLE - 0.01),
+        "with_rates": -1.0 if grounds.with_rates is None else grounds.with_rates,
+        "by_chance": _at_most(grounds.with_rates, group.n_physicians),
+        "with_patients": -1.0 if grounds.with_patients is None else grounds.with_patients,
+        "case_mix": 100 * grounds.case_mix,
+        "clear": 100 * (1.0 if anchors is None else anchors.clear),
+        "agreement": 1.0 if grounds.agreement is None else grounds.agreement,
+    }
+    tests = [
+        *_without_a_rule(grounds, values),
+        *_without_differences(grounds, group, reliability),
+        *_with_other_meanings(grounds, group, values),
+    ]
+    reasons: list[str] = [Sentence(words, **values) for holds, words in tests if holds]
+    few = grounds.n_ranked is not None and grounds.n_ranked < 2
+    return reasons or [FEW_RANKED] * few
 
 
-def _without_differences(grounds: Grounds, group: Group) -> list[str]:
-    reasons: list[str] = []
+def _without_a_rule(grounds: Grounds, values: Mapping[str, float]) -> list[tuple[bool, str]]:
+    evidence = grounds.evidence
+    found = not evidence.by_rate and grounds.rule_found >= RULE_FOUND
+    return [
+        (
+            evidence.by_rate,
+            "the score is that of the rate alone: it says nothing about comparable {cases}",
+        ),
+        (not evidence.by_rate and not found, NO_RULE.template),
+        (
+            found and values["explained"] < LITTLE_EXPLAINED,
+            "what is recorded explains hardly anything of how decisions of a usual {decider} vary: "
+            "{cases} alike in the record are hardly more alike than any two {cases}",
+        ),
+        (
+            found and not evidence.follows,
+            "{deciders} follow rules of their own that this method cannot follow: to decide by "
+            "another rule looks like deciding inconsistently (predictability asks for no rule)",
+        ),
+    ]
+
+
+def _without_differences(
+    grounds: Grounds, group: Group, reliability: float
+) -> list[tuple[bool, str]]:
     if group.n_physicians < 2:
-        return [Sentence("there is one {decider} only")]
-    if group.differences == "less than matters":
-        reasons.append(Sentence("{deciders} differ by less than matters"))
-    elif not group.differ:
-        reasons.append(
-            Sentence("the differences between {deciders} are too small to tell from chance")
-        )
-    halves = grounds.halves
-    if not grounds.evidence.learned:
-        return reasons  # counted, not learned: nothing that halves could tell
-    if halves is None:
-        reasons.append("panels are too small to be halved and compared")
-    elif (reliability := ranking_reliability(group, halves)) < RANKABLE:
-        reasons.append(
-            Sentence(
-                "two halves of the {cases} do not keep the {deciders_own} order "
-                "(reliability {reliability:.2f})",
-                # Rounded it must not look like the limit that it is below.
-                reliability=min(max(reliability, 0.0), RANKABLE - 0.01),
-            )
-        )
-    return reasons
+        return [(True, "there is one {decider} only")]
+    little = group.differences == "less than matters"
+    learned = grounds.evidence.learned  # what was counted needs no halves
+    return [
+        (little, "{deciders} differ by less than matters"),
+        (
+            not little and not group.differ,
+            "the differences between {deciders} are too small to tell from chance",
+        ),
+        (
+            learned and grounds.halves is None,
+            "panels are too small to be halved and compared",
+        ),
+        (
+            learned and reliability < RANKABLE,
+            "two halves of the {cases} do not keep the {deciders_own} order (reliability "
+            "{reliability:.2f})",
+        ),
+    ]
 
 
-def _with_other_meanings(grounds: Grounds) -> list[str]:
-    """Say where an order would be one of something else than consistency."""
-    reasons = _like_rates(grounds)
-    if grounds.with_patients is not None and grounds.with_patients >= SAME_AS_PATIENTS:
-        reasons.append(
-            Sentence(
-                "the order may come from which {cases} each sees: the average {decider} would have "
-                "nearly the same order on the same {cases} (rank correlation {found:.1f})",
-                found=grounds.with_patients,
-            )
-        )
-    if grounds.case_mix < COMPARABLE:
-        reasons.append(
-            Sentence(
-                "{deciders} see different {cases}: panels overlap by {case_mix:.0f} % of "
-                "what they would if dealt at random, and ranks would compare {cases}",
-                case_mix=100 * grounds.case_mix,
-            )
-        )
-    reasons += _leniency(grounds)
-    if grounds.agreement is not None and grounds.agreement < AGREE:
-        reasons.append(
-            Sentence(
-                "other methods that tell the {deciders} apart put them into another "
-                "order (rank correlation {agreement:.2f})",
-                agreement=grounds.agreement,
-            )
-        )
-    return reasons
+def _with_other_meanings(
+    grounds: Grounds, group: Group, values: Mapping[str, float]
+) -> list[tuple[bool, str]]:
+    like_rates = values["with_rates"] >= SAME_AS_RATES or values["by_chance"] >= SAME_BY_CHANCE
+    anchors = grounds.evidence.anchors
+    few_clear = anchors is not None and anchors.clear < ANCHORED
+    return [
+        (
+            like_rates and values["explained"] < ENOUGH_EXPLAINED,
+            "the order cannot be told from one by rates, in which {deciders} whose rate is nearer "
+            "to one half have the higher score (rank correlation {with_rates:.1f}, and by chance "
+            "as much as {by_chance:.1f}): what is recorded explains too little to tell a low rate "
+            "from consistency",
+        ),
+        (
+            values["with_patients"] >= SAME_AS_PATIENTS,
+            "the order may come from which {cases} each sees: the average {decider} would have "
+            "nearly the same order on the same {cases} (rank correlation {with_patients:.1f})",
+        ),
+        (
+            grounds.case_mix < COMPARABLE,
+            "{deciders} see different {cases}: panels overlap by {case_mix:.0f} % of what they "
+            "would if dealt at random, and ranks would compare {cases}",
+        ),
+        (
+            few_clear,
+            "only {clear:.0f} % of those who are eligible, or of those who are not, are clear "
+            "cases: a line drawn elsewhere cannot be told from inconsistency",
+        ),
+        (
+            not few_clear and group.differ and grounds.over_limits <= OVER_LIMITS,
+            "{deciders} that only draw the line at different places would decide like this: the "
+            "lenient cannot be told from the inconsistent",
+        ),
+        (
+            values["agreement"] < AGREE,
+            "other methods that tell the {deciders} apart put them into another order (rank "
+            "correlation {agreement:.2f})",
+        ),
+    ]
 
 
-def _like_rates(grounds: Grounds) -> list[str]:
-    """Say where the order may be that of the rates, and too little is explained to tell."""
-    group, found = grounds.group, grounds.with_rates
-    if group is None or group.explained is None or found is None:
-        return []
-    most = _at_most(found, group.n_physicians)
-    same = found >= SAME_AS_RATES
-    if group.explained.usual >= ENOUGH_EXPLAINED or not (same or most >= SAME_BY_CHANCE):
-        return []
-    begin = (
-        "the order says no more than that of the rates: {deciders} whose rate is nearer to one "
-        "half have the higher score (rank correlation {found:.1f})"
-        if same
-        else "{n} {deciders} are too few to tell their order from that of the rates (rank "
-        "correlation {found:.1f}, and by chance as much as {most:.1f})"
-    )
-    why = ", and what is recorded explains too little to tell a low rate from consistency"
-    return [Sentence(begin + why, found=found, most=most, n=group.n_physicians)]
-
-
-def _at_most(correlation: float, n: int) -> float:
+def _at_most(correlation: float | None, n: int) -> float:
     """Return what a rank correlation of so many may be, 90 % sure (Fisher's transform).
 
     Examples
@@ -324,74 +328,34 @@ def _at_most(correlation: float, n: int) -> float:
     >>> [round(_at_most(0.4, n), 2) for n in (4, 10, 100)]
     [0.94, 0.72, 0.5]
     """
+    if correlation is None:
+        return -1.0
     near = min(max(correlation, -1 + _TINY), 1 - _TINY)
     return float(np.tanh(np.arctanh(near) + _Z / np.sqrt(max(n - 3, 1))))
 
 
-def _leniency(grounds: Grounds) -> list[str]:
-    """Say where the latent rule cannot tell who is lenient from who is inconsistent."""
-    anchors = grounds.evidence.anchors
-    differ = grounds.group is not None and grounds.group.differ
-    if anchors is not None and anchors.clear < ANCHORED:
-        side = "eligible" if anchors.sure_eligible == anchors.clear else "not eligible"
-        return [
-            f"only {100 * anchors.clear:.0f} % of those who are {side} are clear cases: a line "
-            "drawn elsewhere cannot be told from inconsistency"
-        ]
-    if differ and grounds.over_limits <= OVER_LIMITS:
-        return [
-            Sentence(
-                "{deciders} that only draw the line at different places would decide like "
-                "this: the lenient cannot be told from the inconsistent"
-            )
-        ]
-    return []
-
-
 def _against_levels(evidence: Evidence, halves: Halves | None) -> list[str]:
-    reasons: list[str] = []
-    if halves is not None and halves.overlap < OVERLAP:
-        reasons.append(
-            Sentence(
-                "intervals from two halves of the {cases} overlap for {overlap:.0f} % of "
-                "the {deciders} only",
-                overlap=100 * halves.overlap,
-            )
-        )
-    if evidence.caliper is not None:
-        reasons.append(
-            Sentence(
-                "a matching method gives biased figures: the two {cases} of a pair are never quite "
-                "alike"
-            )
-        )
-    if evidence.of_eligible:
-        reasons += _undetermined(evidence)
-    return reasons
-
-
-def _undetermined(evidence: Evidence) -> list[str]:
-    anchors = evidence.anchors
-    if anchors is None:
-        return ["no rule was found"]
-    width = float(np.median(anchors.identified_high - anchors.identified_low))
-    if width > DETERMINED:
-        return [
-            "clear cases are missing: levels that differ by "
-            f"{100 * width:.0f} of 100 fit these data equally well"
-        ]
-    return []
-
-
-def _for_ranks(grounds: Grounds) -> tuple[str, ...]:
-    if grounds.halves is None or grounds.group is None:
-        return ("the same cases were decided twice",)
-    reliability = ranking_reliability(grounds.group, grounds.halves)
-    level = "" if grounds.evidence.upper_limit else " and the same level"
-    return (
-        Sentence(
-            "two halves of the {cases} give the same order (reliability {reliability:.2f}){level}",
-            reliability=reliability,
-            level=level,
+    overlap = 1.0 if halves is None else halves.overlap
+    width = 0.0
+    if evidence.anchors is not None:
+        ends = evidence.anchors.identified_low, evidence.anchors.identified_high
+        width = float(np.median(ends[1] - ends[0]))
+    tests = (
+        (
+            overlap < OVERLAP,
+            "intervals from two halves of the {cases} overlap for {overlap:.0f} % of the "
+            "{deciders} only",
+        ),
+        (
+            evidence.caliper is not None,
+            "a matching method gives biased figures: the two {cases} of a pair are never quite "
+            "alike",
+        ),
+        (
+            width > DETERMINED,
+            "clear cases are missing: levels that differ by {width:.0f} of 100 fit these data "
+            "equally well",
         ),
     )
+    values = {"overlap": 100 * overlap, "width": 100 * width}
+    return [Sentence(words, **values) for holds, words in tests if holds]
