@@ -1,5 +1,4 @@
-from .columns import by_name
 from .scores import NO_RANK, in_words
 from .verdict import UNRANKED
 
-__all__ = ["NO_RANK", "UNRANKED", "by_name", "in_words"]
+__all__ = ["NO_RANK", "UNRANKED", "in_words"]
