@@ -18,7 +18,7 @@ import pytest
 
 from intravar.documents import typesetting
 from intravar.documents.blocks import Document, Figure, tables, text_lines, walk
-from intravar.documents.colours import style_on_paper
+from intravar.documents.colours import on_paper
 from intravar.documents.measurement.handover import MEASUREMENT_FORMATS, write_files
 from intravar.documents.measurement.report import report
 from intravar.errors import InputError
@@ -184,7 +184,11 @@ def test_a_damaged_measurement_and_a_file_of_ones_own_are_refused(
 
 
 def test_a_dark_page_is_light_on_paper() -> None:
-    assert style_on_paper("/* a */ .x { fill: var(--nothing); }", {}) == ".x{fill: currentColor;}"
+    picture = on_paper('<svg><g fill="var(--ground)" stroke="var(--nothing)"/></svg>', {})
+    assert picture.endswith('<g fill="#ffffff" stroke="currentColor"/></svg>')
+    assert "var(" not in picture
+    # What a page does at some width, or under a pointer, is not for paper.
+    assert not re.search(r"@media|:hover|display: none; \}\s*svg", picture)
 
 
 def test_text_of_reads_what_is_packed(made: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
@@ -28,26 +28,19 @@ def render_html(
     *,
     filters: Mapping[str, Callable[..., Any]] | None = None,
     looks: Mapping[str, Look] | None = None,
-    parts: Sequence[str] = (),
-    scripts: Sequence[str] | None = None,
 ) -> str:
     """Return a page that extends `base.html.j2`: `NAME.html.j2` of a package's folder `templates`.
 
     A name that `content` misses is an error. `looks` are colours beside those that every page has.
-    It has the styles and scripts of its `parts`, `PART.css` and `PART.js` (those of its own name by
-    default), or other `scripts`.
+    Its own style and script are `NAME.css` and `NAME.js`.
     """
-    parts = parts or (name,)
-    style = style_of(INKS | dict(looks or {}))
-    style += template_text("base.css") + template_text("charts.css")
-    style += "".join(template_text(f"{part}.css", package) for part in parts)
-    script = template_text("base.js")
-    for part in parts if scripts is None else scripts:
-        script += template_text(f"{part}.js", package)
+    style = style_of(INKS | dict(looks or {})) + template_text("base.css")
+    style += template_text("charts.css") + template_text(f"{name}.css", package)
+    script = template_text("base.js") + template_text(f"{name}.js", package)
     template = environment(package, filters).get_template(f"{name}.html.j2")
     page: str = template.render(
         dict(content),
-        policy=policy([script], [style]),
+        policy=policy(script, style),
         style=Markup(style),
         script=Markup(script),
         version=version("intravar"),
@@ -70,15 +63,14 @@ def environment(
     return made
 
 
-def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
-    """Return a Content-Security-Policy that allows these scripts and styles alone."""
+def policy(script: str, style: str) -> str:
+    """Return a Content-Security-Policy that allows this script and this style alone."""
 
-    def hashed(texts: Sequence[str]) -> str:
-        digests = (hashlib.sha256(text.encode()).digest() for text in texts)
-        return " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in digests)
+    def hashed(text: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
     return (
-        f"default-src 'none'; script-src {hashed(scripts)}; style-src {hashed(styles)}; "
+        f"default-src 'none'; script-src {hashed(script)}; style-src {hashed(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
 

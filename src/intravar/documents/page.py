@@ -7,7 +7,6 @@ different texts, the lowest value first, and which of them each row has.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 from markupsafe import Markup
@@ -21,7 +20,6 @@ from intravar.wording import USUAL, Words
 
 #: Rows that are shown at once where there are too many for all, and without a script.
 ROWS_AT_ONCE = 100
-_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def sort_value(cell: Cell) -> Any:
@@ -38,47 +36,32 @@ def packed_rows(table: Table) -> Markup | None:
     columns = zip(*(row.cells for row in table.rows), strict=True)
     return script_json(
         {
-            "n": len(table.rows),
             "size": ROWS_AT_ONCE,
-            "who": packed_numbers([row.p or 0 for row in table.rows]),
-            "shown": packed_numbers([int(row.shown) for row in table.rows]),
+            "who": [row.p for row in table.rows],
+            "shown": [int(row.shown) for row in table.rows],
             "columns": [
-                {"name": column.name, "kind": column.kind, **packed_column(cells)}
+                {"name": column.name, "kind": column.kind, **_packed_column(cells)}
                 for column, cells in zip(table.columns, columns, strict=True)
             ],
         }
     )
 
 
-def packed_column(cells: Sequence[Cell]) -> dict[str, Any]:
+def _packed_column(cells: Sequence[Cell]) -> dict[str, Any]:
     """Return the texts of a column in order, from where on they are no value, and where."""
-    last = {cell.text: cell for cell in cells}
-    ordered = sorted((_order(cell), text) for text, cell in last.items())
-    place = {text: at for at, (_, text) in enumerate(ordered)}
+
+    def order(cell: Cell) -> tuple[bool, bool, float, str]:
+        value = sort_value(cell)  # numbers, then words, then what is no value
+        number = isinstance(value, int | float)
+        return value == "", not number, value if number else 0.0, cell.text.casefold()
+
+    texts = sorted({cell.text: order(cell) for cell in cells}.items(), key=lambda each: each[1])
+    place = {text: at for at, (text, _) in enumerate(texts)}
     return {
         "texts": list(place),
-        "empty": sum(not nothing for (nothing, *_), _ in ordered),
-        **packed_numbers([place[cell.text] for cell in cells]),
+        "empty": sum(not nothing for _, (nothing, *_) in texts),
+        "at": [place[cell.text] for cell in cells],
     }
-
-
-def _order(cell: Cell) -> tuple[bool, bool, float, str]:
-    """Return what a text is sorted by: numbers, then words, then what is no value."""
-    value = sort_value(cell)
-    if isinstance(value, int | float):
-        return False, False, float(value), ""
-    return value == "", True, 0.0, cell.text.casefold()
-
-
-def packed_numbers(numbers: Sequence[int]) -> dict[str, Any]:
-    """Return whole numbers in letters, so many for each; none where all are zero."""
-    largest = max(numbers, default=0)
-    digits = next(digits for digits in count() if 36**digits > largest)
-    letters = {
-        number: "".join(_LETTERS[number // 36**place % 36] for place in reversed(range(digits)))
-        for number in set(numbers)
-    }
-    return {"digits": digits, "at": "".join([letters[number] for number in numbers])}
 
 
 _FILTERS = {"kind": lambda block: type(block).__name__, "sorted_by": sort_value}
@@ -110,8 +93,6 @@ def as_html(
     """
     shown = {id(table): table.on(where) for table in tables(document)}
     packed = {key: packed_rows(table) for key, table in shown.items() if table.interactive}
-    # The style of a table, and what sorts it: in the page, or packed.
-    parts = ["table"] * bool(packed) + ["packed"] * any(packed.values())
     content: dict[str, Any] = {
         "document": document,
         "words": words,
@@ -125,12 +106,4 @@ def as_html(
         "links": links,
         "whole": where == "whole",
     }
-    return render_html(
-        "intravar.documents",
-        "document",
-        content,
-        filters=_FILTERS,
-        looks=LOOKS,
-        parts=["document", *parts],
-        scripts=[*parts, "document"] if packed else [],
-    )
+    return render_html("intravar.documents", "document", content, filters=_FILTERS, looks=LOOKS)

@@ -1,11 +1,128 @@
+/* A table that stands in the page is sorted and searched there. */
 (() => {
+  const table = document.getElementById("physicians");
+  if (!table || document.getElementById("rows")) return;
+  const body = table.tBodies[0];
+  const status = document.getElementById("status");
+  const value = (row, column) => {
+    const { dataset, textContent } = row.cells[column];
+    if (dataset.value === undefined) return textContent;
+    if (dataset.value === "") return null;
+    return Number.isNaN(Number(dataset.value)) ? dataset.value : Number(dataset.value);
+  };
+  for (const button of table.querySelectorAll("th button")) {
+    button.addEventListener("click", () => {
+      const heading = button.closest("th");
+      const up = heading.getAttribute("aria-sort") !== "ascending";
+      for (const each of table.querySelectorAll("th")) each.removeAttribute("aria-sort");
+      heading.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const keyed = [...body.rows].map((row) => [value(row, heading.cellIndex), row]);
+      keyed.sort(([x], [y]) => {
+        if (x === null || y === null) return (x === null) - (y === null);
+        const numbers = typeof x === "number" && typeof y === "number";
+        const order = numbers ? x - y : String(x).localeCompare(String(y));
+        return up ? order : -order;
+      });
+      body.append(...keyed.map(([, row]) => row));
+    });
+  }
+  const filter = document.getElementById("filter");
+  filter.addEventListener("input", () => {
+    const wanted = filter.value.trim().toLowerCase();
+    let shown = 0;
+    for (const row of body.rows) {
+      row.hidden = !row.textContent.toLowerCase().includes(wanted);
+      if (!row.hidden) shown += 1;
+    }
+    status.textContent = `${shown} of ${body.rows.length} ${table.dataset.several}`;
+  });
+})();
+/* Of a very long one, packed as JSON, some rows are shown at a time. */
+const rowOf = (() => {
+  const rows = document.getElementById("rows");
+  if (!rows) return null;
+  const table = document.getElementById("physicians");
+  const body = table.tBodies[0];
+  const { size, who, shown, columns } = JSON.parse(rows.textContent);
+  const n = who.length;
+  let order = Int32Array.from({ length: n }, (_, row) => row);
+  let chosen = order;
+  let first = 0;
+  let wanted = "";
+  const [before, after, place, status, filter] = ["before", "after", "place", "status", "filter"].map(
+    (id) => document.getElementById(id),
+  );
+  const count = (number) => number.toLocaleString("en");
+  const made = (row) => {
+    const line = document.createElement("tr");
+    line.dataset.p = who[row];
+    if (!shown[row]) line.className = "none";
+    columns.forEach(({ name, kind, texts, at: places }, at) => {
+      const cell = line.insertCell();
+      cell.dataset.name = name;
+      cell.textContent = texts[places[row]];
+      cell.className = kind || (at === 0 && cell.textContent.length < 20 ? "whole" : "");
+    });
+    return line;
+  };
+  const tell = () => {
+    const last = Math.min(first + size, chosen.length);
+    before.disabled = first === 0;
+    after.disabled = last === chosen.length;
+    place.textContent = last ? `${count(first + 1)} to ${count(last)} of ${count(chosen.length)}` : "nobody";
+  };
+  const show = (from) => {
+    first = from;
+    body.replaceChildren(...Array.from(chosen.subarray(first, first + size), made));
+    table.closest(".scroll").scrollTop = 0;
+    tell();
+    document.dispatchEvent(new Event("rows"));
+  };
+  const choose = () => {
+    if (wanted) {
+      const hits = columns.map(({ texts }) => texts.map((text) => text.toLowerCase().includes(wanted)));
+      chosen = order.filter((row) => hits.some((hit, at) => hit[columns[at].at[row]]));
+    } else chosen = order;
+    show(0);
+  };
+  before.addEventListener("click", () => show(Math.max(0, first - size)));
+  after.addEventListener("click", () => show(first + size));
+  filter.addEventListener("input", () => {
+    wanted = filter.value.trim().toLowerCase();
+    choose();
+    status.textContent = `${count(chosen.length)} of ${count(n)} ${table.dataset.several}`;
+  });
+  for (const button of table.querySelectorAll("th button")) {
+    button.addEventListener("click", () => {
+      const heading = button.closest("th");
+      const up = heading.getAttribute("aria-sort") !== "ascending";
+      for (const each of table.querySelectorAll("th")) each.removeAttribute("aria-sort");
+      heading.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const { at: keys, empty } = columns[heading.cellIndex];
+      order = order.slice().sort((a, b) => {
+        const [x, y] = [keys[a], keys[b]];
+        if (x >= empty || y >= empty) return (x >= empty) - (y >= empty);
+        return up ? x - y : y - x;
+      });
+      choose();
+    });
+  }
+  tell();
+  return (p) => {
+    const row = who.indexOf(Number(p));
+    return row < 0 ? null : made(row);
+  };
+})();
+/* A name or a mark that is pressed is lit everywhere. */
+(() => {
+  if (!document.getElementById("physicians")) return;
   const rows = new Map();
   const look = () => {
     rows.clear();
     for (const row of document.querySelectorAll("#physicians tbody tr")) rows.set(row.dataset.p, row);
   };
   look();
-  const rowWith = (p) => (typeof rowOf === "function" && rowOf(p)) || rows.get(p);
+  const rowWith = (p) => (rowOf && rowOf(p)) || rows.get(p);
   const headings = [...document.querySelectorAll("#physicians th")].map((th) => th.textContent);
   const picked = document.getElementById("picked");
   const clear = document.getElementById("clear");
