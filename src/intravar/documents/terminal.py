@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import product
+from typing import Literal
 
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -14,7 +14,7 @@ from intravar.tables import Table
 
 #: Rows that are printed, from both ends; files hold all.
 MOST_PRINTED = 24
-#: What a narrow terminal does without, first things first; see :class:`blocks.Column`.
+#: What a narrow terminal does without, first things first; see :class:`intravar.tables.Column`.
 _GIVEN_UP = ("least", "minor", "")
 #: Columns that are always printed: who it is, the figure and its interval.
 _KEPT = 3
@@ -53,36 +53,30 @@ def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
     """
     part = table.on("terminal")
     rows = [[cell.text for cell in row.cells] for row in part.rows if row.shown]
-    wide, whole = [], []
+    wide = []
     for at, column in enumerate(part.columns):
         longest = max((len(row[at]) for row in rows), default=0)
-        needed = min(longest, _WORDS) if column.words else longest
-        wide.append(max(len(column.heading), needed) + 2)
-        # Long texts are broken, so that short ones beside them need not be cut.
-        whole.append(needed == longest and wide[at] <= width // 2)
-    kept = list(range(len(part.columns)))
+        wide.append(max(len(column.heading), min(longest, _WORDS) if column.words else longest) + 2)
     spoken_of = set(re.findall(r"[\w%]+", part.caption.lower()))
-    for kind, named in product(_GIVEN_UP, (False, True)):
-        for at in reversed(range(len(part.columns))):
-            column = part.columns[at]
-            if column.kind != kind or (column.heading in spoken_of) != named:
-                continue
-            if sum(wide[each] for each in kept) > width and len(kept) > _KEPT:
-                kept.remove(at)
+    given_up = sorted(
+        (_GIVEN_UP.index(column.kind), column.heading in spoken_of, -at)
+        for at, column in enumerate(part.columns)
+        if column.kind in _GIVEN_UP
+    )
+    kept = list(range(len(part.columns)))
+    for _, _, at in given_up:
+        if sum(wide[each] for each in kept) > width and len(kept) > _KEPT:
+            kept.remove(-at)
     made = RichTable(box=None, pad_edge=False)
     for at in kept:
         column = part.columns[at]
+        justify: Literal["left", "right"] = "left" if column.words else "right"
         made.add_column(
-            Text(column.heading),
-            justify="left" if column.words else "right",
-            overflow="fold",
-            no_wrap=whole[at],
-            min_width=wide[at] - 2 if whole[at] else None,
+            Text(column.heading), justify=justify, overflow="fold", no_wrap=not column.words
         )
-    printed = [[Text(row[at]) for at in kept] for row in rows]
     if (between := len(rows) - MOST_PRINTED) > 0:
         half = MOST_PRINTED // 2
-        printed[half : half + between] = [[Text(f"... {between:,} more")]]
-    for row_printed in printed:
-        made.add_row(*row_printed)
+        rows[half : half + between] = [[f"... {between:,} more", *[""] * len(part.columns)]]
+    for row in rows:
+        made.add_row(*(Text(row[at]) for at in kept))
     return made, [column.heading for at, column in enumerate(part.columns) if at not in kept]

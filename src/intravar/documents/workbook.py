@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
 from intravar.documents import blocks
 from intravar.documents.typesetting import CREATED
-from intravar.tables import Table, table_of
+from intravar.tables import Cell, Column, Table, table_of
 
-#: Width of columns, height of a line and lines of a row at the most; letters of a cell.
-NARROWEST, WIDEST, LINE, MOST_LINES, LONGEST_CELL = 9, 60, 15, 12, 32_000
+#: Width of columns, and letters of a cell.
+NARROWEST, WIDEST, LONGEST_CELL = 9, 60, 32_000
 #: Widths of the two columns of the first sheet.
 ASIDE, TEXT = 34, 100
 
@@ -25,99 +24,75 @@ def as_xlsx(document: blocks.Document) -> bytes:
     kept = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
     book = xlsxwriter.Workbook(buffer, {"in_memory": True, **dict.fromkeys(kept, False)})
     book.set_properties({"title": document.title, "created": CREATED})
-    writer = _Writer(book)
-    writer.summary(document)
-    for table in blocks.tables(document):
-        writer.table(table.on("workbook"))
-    told = [
+    top = {"valign": "top", "text_wrap": True}
+    strong, text = book.add_format({"bold": True, **top}), book.add_format(top)
+    summary = _sheet(book, "Summary")
+    title = book.add_format({"bold": True, "font_size": 16})
+    summary.write_string(0, 0, document.title[:LONGEST_CELL], title)
+    summary.write_string(1, 0, document.about[:LONGEST_CELL])
+    summary.set_column(0, 0, ASIDE)
+    summary.set_column(1, 1, TEXT)
+    for down, (aside, told) in enumerate(blocks.text_lines(document.blocks), 3):
+        summary.write_string(down, 0, aside[:LONGEST_CELL], strong)
+        summary.write_string(down, 1, told[:LONGEST_CELL], text)
+    summary.freeze_panes(2, 0)
+    summary.fit_to_pages(1, 0)
+    tables = [table.on("workbook") for table in blocks.tables(document)]
+    meanings = [
         (table.name, column.heading, column.meaning)
-        for table in blocks.tables(document)
-        for column in table.on("workbook").columns
+        for table in tables
+        for column in table.columns
         if column.meaning
     ]
     heads = [(head, 1, itemgetter(at)) for at, head in enumerate(("sheet", "column", "meaning"))]
-    writer.table(table_of("Columns", "", told, heads))
+    looks: dict[str | int, Any] = {
+        "head": book.add_format({"bold": True, "bottom": 1, "valign": "bottom"}),
+        "text": text,
+        0: book.add_format({"num_format": "#,##0", "valign": "top"}),
+        **{
+            n: book.add_format({"num_format": f"0.{'0' * n}", "valign": "top"}) for n in range(1, 7)
+        },
+    }
+    for table in [*tables, table_of("Columns", "", meanings, heads)]:
+        _add_table(_sheet(book, table.name), table, looks)
     book.close()
     return buffer.getvalue()
 
 
-class _Writer:
-    """Writes sheets into a workbook."""
+def _sheet(book: Any, name: str) -> Any:
+    """Return a new sheet; names that a workbook does not take are changed."""
+    plain = "".join(letter for letter in name if letter not in "[]:*?/\\'")[:31]
+    taken = {each.get_name().lower() for each in book.worksheets()}
+    free = plain and plain.lower() not in taken
+    return book.add_worksheet(plain if free else f"Sheet {len(taken) + 1}")
 
-    def __init__(self, book: Any) -> None:
-        self.book = book
-        top = {"valign": "top", "text_wrap": True}
-        self.head = book.add_format({"bold": True, "bottom": 1, "valign": "bottom"})
-        self.strong = book.add_format({"bold": True, **top})
-        self.title = book.add_format({"bold": True, "font_size": 16})
-        self.text = book.add_format(top)
-        self.number = {
-            digits: book.add_format(
-                {"num_format": "#,##0" if not digits else f"0.{'0' * digits}", "valign": "top"}
-            )
-            for digits in range(7)
-        }
 
-    def sheet(self, name: str) -> Any:
-        """Return a new sheet; names that a workbook does not take are changed."""
-        plain = "".join(letter for letter in name if letter not in "[]:*?/\\'")[:31]
-        taken = {each.get_name().lower() for each in self.book.worksheets()}
-        free = plain and plain.lower() not in taken
-        return self.book.add_worksheet(plain if free else f"Sheet {len(taken) + 1}")
-
-    def summary(self, document: blocks.Document) -> None:
-        """Write the text of a document on the first sheet."""
-        sheet = self.sheet("Summary")
-        sheet.write_string(0, 0, document.title[:LONGEST_CELL], self.title)
-        sheet.write_string(1, 0, document.about[:LONGEST_CELL])
-        sheet.set_column(0, 0, ASIDE)
-        sheet.set_column(1, 1, TEXT)
-        for down, (aside, text) in enumerate(blocks.text_lines(document.blocks), 3):
-            sheet.write_string(down, 0, aside[:LONGEST_CELL], self.strong)
-            sheet.write_string(down, 1, text[:LONGEST_CELL], self.text)
-            sheet.set_row(down, _height([(aside, ASIDE), (text, TEXT)]))
-        sheet.freeze_panes(2, 0)
-        sheet.fit_to_pages(1, 0)
-
-    def table(self, table: Table) -> None:
-        """Write a table with filters, a note on every head and columns of their types."""
-        sheet = self.sheet(table.name)
-        widths = []
-        for across, column in enumerate(table.columns):
-            sheet.write_string(0, across, column.heading, self.head)
-            if column.meaning:
-                sheet.write_comment(0, across, column.meaning, {"x_scale": 1.6, "author": ""})
-            texts = [row.cells[across].text for row in table.rows]
-            longest = max(map(len, texts), default=0)
-            widths.append(min(max(longest + 1, len(column.heading) + 4, NARROWEST), WIDEST))
-            sheet.set_column(across, across, widths[-1])
+def _add_table(sheet: Any, table: Table, looks: dict[str | int, Any]) -> None:
+    """Write a table with filters, a note on every head and columns of their types."""
+    for across, column in enumerate(table.columns):
+        sheet.write_string(0, across, column.heading, looks["head"])
+        if column.meaning:
+            sheet.write_comment(0, across, column.meaning, {"x_scale": 1.6, "author": ""})
+        longest = max((len(row.cells[across].text) for row in table.rows), default=0)
+        width = min(max(longest + 1, len(column.heading) + 4, NARROWEST), WIDEST)
+        sheet.set_column(across, across, width)
         for down, row in enumerate(table.rows, 1):
-            for across, cell in enumerate(row.cells):
-                digits = table.columns[across].digits
-                self.cell(sheet, (down, across), cell.value, cell.text, digits)
-            texts = [cell.text for cell in row.cells]
-            sheet.set_row(down, _height(list(zip(texts, widths, strict=True))))
-        sheet.freeze_panes(1, 1)
-        sheet.autofilter(0, 0, max(len(table.rows), 1), len(table.columns) - 1)
-        sheet.repeat_rows(0)
-        sheet.set_landscape()
-        sheet.fit_to_pages(1, 0)
-
-    def cell(
-        self, sheet: Any, at: tuple[int, int], value: Any, text: str, digits: int | None
-    ) -> None:
-        """Write a value as what it is, else its text; what is missing stays empty."""
-        if isinstance(value, bool):
-            sheet.write_boolean(*at, value, self.text)
-        elif isinstance(value, int | float):
-            sheet.write_number(
-                *at, value, self.number[0 if isinstance(value, int) else digits or 3]
-            )
-        elif text not in ("", "–"):
-            sheet.write_string(*at, text[:LONGEST_CELL], self.text)
+            _write(sheet, (down, across), row.cells[across], column, looks)
+    sheet.freeze_panes(1, 1)
+    sheet.autofilter(0, 0, max(len(table.rows), 1), len(table.columns) - 1)
+    sheet.repeat_rows(0)
+    sheet.set_landscape()
+    sheet.fit_to_pages(1, 0)
 
 
-def _height(texts: Sequence[tuple[str, float]]) -> float:
-    """Return the height of a row whose texts are wrapped, each in a column of its width."""
-    lines = max(-(-len(text) // int(0.9 * width)) for text, width in texts)
-    return LINE * max(1, min(lines, MOST_LINES))
+def _write(
+    sheet: Any, at: tuple[int, int], cell: Cell, column: Column, looks: dict[str | int, Any]
+) -> None:
+    """Write a value as what it is, else its text; what is missing stays empty."""
+    if isinstance(cell.value, bool):
+        sheet.write_boolean(*at, cell.value, looks["text"])
+    elif isinstance(cell.value, int | float):
+        digits = 0 if isinstance(cell.value, int) else column.digits or 3
+        sheet.write_number(*at, cell.value, looks[digits])
+    elif cell.text not in ("", "–"):
+        sheet.write_string(*at, cell.text[:LONGEST_CELL], looks["text"])
