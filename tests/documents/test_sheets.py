@@ -30,9 +30,8 @@ from intravar.documents.measurement.handover import write_measurement
 from intravar.documents.measurement.report import NOBODY_ALIKE
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf
-from intravar.documents.sheet.figures import FEWEST_PEERS, Own, among_peers
 from intravar.documents.sheet.files import surprising, write_sheets
-from intravar.documents.sheet.sheet import sheet
+from intravar.documents.sheet.sheet import FEWEST_PEERS, Own, among_peers, sheet
 from intravar.errors import InputError
 from intravar.publication.files import read_published
 from intravar.publication.results import (

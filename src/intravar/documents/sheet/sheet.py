@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
-from intravar.documents.blocks import Block, Bullets, Document, Heading, KeyFigures, Note, Paragraph
-from intravar.documents.measurement.deciders import axis_of
-from intravar.documents.measurement.first import (
-    SOME_RULE,
-    counted_figures,
-    eligible,
-    not_meant,
+from intravar.documents.blocks import (
+    Block,
+    Bullets,
+    Document,
+    Heading,
+    KeyFigures,
+    Note,
+    Paragraph,
+    charted,
+    row_figure,
 )
+from intravar.documents.charts.plot import Dot, Plot
+from intravar.documents.charts.rows import Labelled, dot_plot
+from intravar.documents.measurement.deciders import axis_of
+from intravar.documents.measurement.first import SOME_RULE, counted_figures, eligible, not_meant
 from intravar.documents.measurement.group import noise_blocks
-from intravar.documents.sheet.figures import Own, among_peers, own_figure, own_row
 from intravar.measurement.scores import NO_RANK
 from intravar.measurement.sentences import about
 from intravar.measurement.verdict import NOTHING, UNRANKED
-from intravar.publication.results import (
-    Decision,
-    DecisionRow,
-    Joint,
-    JointRow,
-    PhysicianRow,
-    Published,
-    StratumRow,
-)
+from intravar.publication.results import Decision, Joint, JointRow, PhysicianRow, Published
 from intravar.request import MATTERS
-from intravar.tables import hundred, hundreds, most, number
-from intravar.wording import Words
+from intravar.tables import hundred, hundreds, hundredths, most, number
+from intravar.wording import Words, agree
 
 TITLE = "How consistently do you decide?"
 COMMENT = "Is there a reason that is not in the record? What would you change?"
 JOINT_AXIS = "decided differently in at least one decision, at most, of 100 pairs"
+#: With fewer peers than this a dot without a name is as good as one with it.
+FEWEST_PEERS = 5
 #: Nats a case from which on an own rule is worth a word.
 WORTH = 0.005
 HOW = {
@@ -49,11 +49,48 @@ CHANGED = (
     "100. Pulled towards the change of all it is {shrunken:+d}; with a probability of "
     "{probability} % it is more than {matters}."
 )
+AS_RANGE = "because an exact value could reveal small numbers of {cases}"
+#: Numbers that stand beside the figure: the field, what it is, and how it is written.
+FACTS = (
+    ("n_patients", "your {cases}", "count"),
+    ("rate", "your {rate_of_yes}", "percent"),
+    ("explained", "share of the variation in your decisions that the record explains", "percent"),
+    ("in_close_calls", "share of your figure in close calls", "percent"),
+    ("expected", "what the average colleague would have on your {cases}", "figure"),
+    ("shrunken", "your figure, pulled towards the average", "figure"),
+    ("contradiction", "{cases} seen twice that you decided differently", "hundred"),
+    ("reliability", "reliability of your figure (1 is the best)", "number"),
+)
 #: Rows of a chart; of more periods the last ones.
 MOST_ROWS = 8
 #: A figure with the ends of its interval, and what all decisions together go by.
 Ends: TypeAlias = tuple[float | None, float | None, float | None]
 TOGETHER = ""
+
+
+class Own(NamedTuple):
+    """One's own figure, with its interval."""
+
+    value: float
+    low: float
+    high: float
+    claim: str = "about"
+
+    @property
+    def told(self) -> str:
+        """The figure in a few words."""
+        return about(*self).removeprefix("about ")
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where its line begins and ends, of 100: an upper limit has no low end."""
+        return 100 * (self.value if self.claim == "at most" else self.low), 100 * self.high
+
+
+def _own(ends: Ends, claim: str) -> Own | None:
+    """Return a figure and the ends of its interval; None where one is not known."""
+    value, low, high = ends
+    return None if value is None or low is None or high is None else Own(value, low, high, claim)
 
 
 def sheet(
@@ -80,7 +117,7 @@ def sheet(
     else:
         content = _of_several(published, joint, physician, exact or {})
         what = f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}"
-    about = f"For {called or physician} alone · {what} · {everybody} · intravar {published.version}"
+    line = f"For {called or physician} alone · {what} · {everybody} · intravar {published.version}"
     blocks: list[Block] = [
         *([Note("Private.", private, "alarm")] if private else []),
         Heading("Your figure", 1, "figure", "Your figure"),
@@ -91,16 +128,14 @@ def sheet(
         Note("", COMMENT, "comment"),
         *cases,
     ]
-    return Document(words.title or TITLE, about, blocks)
+    return Document(words.title or TITLE, line, blocks)
 
 
 def with_figure(published: Published) -> list[str]:
     """Return those who have a figure or a range, and so a sheet."""
     if published.joint is not None:
-        joint = published.joint
-        return [
-            row.physician for row in joint.physicians if row.reportable or row.band_low is not None
-        ]
+        rows = published.joint.physicians
+        return [row.physician for row in rows if row.reportable or row.band_low is not None]
     return [
         row.physician
         for row in published.first.physicians
@@ -113,35 +148,25 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Ends]) -> 
     words, decision = published.words, published.first
     (row,) = [each for each in decision.physicians if each.physician == physician]
     if decision.decision in exact and decision.verdict != NOTHING:
-        row = replace(_exactly(row, exact[decision.decision]), reason=None)
+        value, low, high = exact[decision.decision]
+        row = replace(row, discordance=value, low=low, high=high, band_low=None, reason=None)
+    own = _own((row.discordance, row.low, row.high), decision.claim)
     peers = [
         each.discordance
         for each in decision.physicians
         if each.physician != physician and each.rank is not None
     ]
     unknown = "" if row.rank is not None else "too little is known of you to compare"
-    own = _own((row.discordance, row.low, row.high), decision.claim)
-    sections: list[Block] = []
-    if decision.verdict != NOTHING:
-        sections += _strata(published, decision, physician)
-        sections += _own_rule(row, decision, words)
-        if why := noise_blocks(decision, words):
-            sections += [Heading("Why two of you decide differently"), *why]
-    return [
-        Note(*_figure(row, decision, words), "figure"),
+    blocks: list[Block] = [
+        Note(*_figure(row, own, decision, words), "figure"),
         *_peers(own, peers, published, axis_of(decision.claim), unknown),
         KeyFigures(facts(row, decision, words)),
-        *sections,
     ]
-
-
-Shown = TypeVar("Shown", PhysicianRow, DecisionRow)
-
-
-def _exactly(row: Shown, exact: Ends) -> Shown:
-    """Return a row with exact figures in the place of those that are published."""
-    value, low, high = exact
-    return replace(row, discordance=value, low=low, high=high, band_low=None, band_high=None)
+    if decision.verdict != NOTHING:
+        blocks += [*_strata(published, decision, physician), *_own_rule(row, decision, words)]
+        if why := noise_blocks(decision, words):
+            blocks += [Heading("Why two of you decide differently"), *why]
+    return blocks
 
 
 def _of_several(
@@ -149,6 +174,7 @@ def _of_several(
 ) -> list[Block]:
     """Return what is said of a decider in several decisions together."""
     words = published.words
+    claims = {each.decision: each.claim for each in published.decisions}
     unread = {each.decision for each in published.decisions if each.verdict == NOTHING}
     beyond = "you were not among those that a large table is learned from"
     row = JointRow(physician, *(None,) * 9, False, beyond)
@@ -156,98 +182,143 @@ def _of_several(
     if TOGETHER in exact and not unread:
         value, low, high = exact[TOGETHER]
         row = replace(row, differ=value, differ_low=low, differ_high=high)
-    together = _own((row.differ, row.differ_low, row.differ_high), "at most")
     peers = [each.differ for each in joint.physicians if each.physician != physician]
     differences = row.n_differences
-    apart = "your figure if the decisions were independent of each other"
-    known = [
-        ("the figure of all together", _hundred(joint.differ, "at most")),
-        (apart, _hundred(row.differ_apart, "at most")),
-        (
-            f"decisions in which two of your {words.cases} differ, on average",
-            "" if differences is None else f"at most {number(differences, 'at most')}",
+    known = {
+        "the figure of all together": _hundred(joint.differ, "at most"),
+        "your figure if the decisions were independent of each other": _hundred(
+            row.differ_apart, "at most"
         ),
-    ]
-    title = "Each of your decisions"
-    line = "Each decision by itself, measured without the other decisions."
+        f"decisions in which two of your {words.cases} differ, on average": ""
+        if differences is None
+        else f"at most {number(differences, 'at most')}",
+    }
     mine = {each.decision: each for each in joint.by_physician if each.physician == physician}
-    claims = {each.decision: each.claim for each in published.decisions}
-    own, ranges = [], []
+    rows, ranges = [], []
     for whole in joint.decisions:  # in the order in which they are taken
-        each = mine.get(whole.decision)
-        if each is not None and each.decision in {*exact} - unread:
-            each = _exactly(each, exact[each.decision])
-        claim = claims.get(whole.decision, "at most")
-        figure = None if each is None else _own((each.discordance, each.low, each.high), claim)
-        band = each.band.of_hundred(claim) if each is not None and each.band is not None else ""
-        label = words.label(whole.decision)
-        own.append(own_row(label, figure, whole.discordance, claim, band))
-        ranges += [f"{label} {band} of 100"] if figure is None and band else []
+        each, claim = mine.get(whole.decision), claims.get(whole.decision, "at most")
+        ends: Ends = (None,) * 3 if each is None else (each.discordance, each.low, each.high)
+        if each is not None and whole.decision not in unread:
+            ends = exact.get(whole.decision, ends)
+        own, label = _own(ends, claim), words.label(whole.decision)
+        band = "" if each is None or each.band is None else each.band.of_hundred(claim)
+        rows.append(own_row(label, own, whole.discordance, claim, band))
+        ranges += [f"{label} {band} of 100"] if own is None and band else []
+    line = "Each decision by itself, measured without the other decisions."
     line += f" You, as a range: {'; '.join(ranges)}." if ranges else ""
+    together = _own((row.differ, row.differ_low, row.differ_high), "at most")
     return [
         Note(*_joint_figure(row, joint, words), "figure"),
         *_peers(together, peers, published, JOINT_AXIS),
-        KeyFigures([(name, value) for name, value in known if value]),
-        Heading(title),
-        own_figure(own, "own-decisions", title, line, "at most"),
+        KeyFigures([(name, value) for name, value in known.items() if value]),
+        *_own_rows(rows, "own-decisions", "Each of your decisions", line, "at most"),
     ]
 
 
 def _peers(
-    own: Own | None,
-    others: Sequence[float | None],
-    published: Published,
-    axis: str,
-    unknown: str = "",
+    own: Own | None, others: Sequence[float | None], published: Published, axis: str, why: str = ""
 ) -> list[Block]:
-    """Return the figure among those of the others, or why it is not shown."""
+    """Return the figure among those of the others, or why these are not shown."""
     if own is None:
         return []
     if any(each.verdict in UNRANKED for each in published.decisions):
-        unknown = "they cannot be compared with yours"
-    if unknown:
-        return [Paragraph(f"The others' figures are not shown: {unknown}.", quiet=True)]
+        why = "they cannot be compared with yours"
+    if why:
+        return [Paragraph(f"The others' figures are not shown: {why}.", quiet=True)]
     peers = [each for each in others if each is not None]
     return [among_peers(own, peers, published.words, axis)]
 
 
-def _own(ends: Ends, claim: str) -> Own | None:
-    """Return a figure and the ends of its interval; None where one is not known."""
-    known = [each for each in ends if each is not None]
-    return Own(known[0], known[1], known[2], claim) if len(known) == 3 else None
+def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = "") -> Block:
+    """Return a figure among those of others, rounded; or say why these are too few."""
+    if len(peers) < FEWEST_PEERS:
+        return Paragraph(
+            f"The others' figures are not shown: with fewer than {FEWEST_PEERS} of them, each "
+            "could be recognised.",
+            quiet=True,
+        )
+    figure, *others = (hundredths(value, own.claim) for value in (own.value, *peers))
+    lower = sum(value < figure for value in others)
+    limit = own.claim == "at most"
+    label = f"you: at most {figure}" if limit else f"you: {own.told}"
+    told = (
+        f"Your {'upper limit' if limit else 'figure'} with its 95 % interval, and a dot for each "
+        f"of {len(peers):,} other {words.deciders}, rounded and without names. {lower:,} of them "
+        f"{agree(lower, 'has', 'have')} a lower figure."
+    )
+    end = max(50.0, *others, 100 * own.high + 1)
+    dots = [Dot(float(value), kind="peer") for value in others]
+    dots.append(Dot(100 * own.value, kind="own", label=label))
+
+    def plot(width: int) -> Plot:
+        drawn = dot_plot(dots, width, axis, ends=(0, end), step=max(1.0, end / 100))
+        drawn.interval(0.98, *own.ends, upright=False)
+        return drawn
+
+    key = (("own", "you"), ("peer", f"another {words.decider}"))
+    return charted("strip", "Your figure among the others", told, plot, key=key, heading="")
 
 
-def _figure(row: PhysicianRow, decision: Decision, words: Words) -> tuple[str, str]:
+def own_row(
+    label: str, own: Own | None, whole: float | None, claim: str = "about", instead: str = ""
+) -> Labelled:
+    """Return a row with one's own figure and that of all, or what is said `instead` of the own.
+
+    Examples
+    --------
+    >>> own_row("2023", Own(0.2, 0.1, 0.3), 0.25).told
+    '2023: you 20 [10, 30], all 25'
+    >>> own_row("2023", Own(0.2, 0.1, 0.3, "at most"), 0.25, "at most").told
+    '2023: you at most 20 (95 % sure: at most 30), all at most 25'
+    """
+    dots = [] if own is None else [Dot(100 * own.value, f"you {own.told}", "own", radius=5)]
+    if whole is not None:
+        dots.append(Dot(100 * whole, f"all {most(claim)}{hundred(whole, claim)}", "all", radius=6))
+    lines = [] if own is None else [("interval", *own.ends)]
+    told = "" if own is not None else f"you {instead or 'not shown'}"
+    return Labelled(label, dots, lines, instead=told)
+
+
+def _own_rows(
+    rows: Sequence[Labelled], name: str, title: str, line: str, claim: str
+) -> list[Block]:
+    """Return a row for each decision, level or period: one's own figure, and a ring for all."""
+    key = (("own", "you, with your 95 % interval"), ("all", "all together"))
+    end, look = max(50.0, *(row.most for row in rows)), {"key": key, "heading": "", "reading": line}
+    return [Heading(title), row_figure(name, title, rows, axis_of(claim), most=end, **look)]
+
+
+def _figure(
+    row: PhysicianRow, own: Own | None, decision: Decision, words: Words
+) -> tuple[str, str]:
     """Return a decider's figure in large letters, and the sentence that goes with it."""
     claim = decision.claim
+    figure, told = "no figure", f"There is no figure for you: {row.reason}."
     if decision.verdict == NOTHING:
-        return "no figure", "The data do not support one: there is a problem to fix first."
-    if (own := _own((row.discordance, row.low, row.high), claim)) is not None:
+        return figure, "The data do not support one: there is a problem to fix first."
+    if own is not None:
         figure = f"{claim} {hundred(own.value, claim)}"
-        sure = f"; the 95 % interval goes from {hundreds(own.low, own.high)}"
-        told = (
-            f"Of 100 {decision.compared}, all among your {words.cases}, "
-            f"{own.told if claim == 'at most' else figure} get different decisions"
-            f"{sure if claim == 'about' else ''}."
-        )
         unranked = (row.reason or "").removeprefix(NO_RANK)
-        why = f"You have no rank: {unranked}." if unranked else ""
-        return f"{figure} of 100", " ".join(filter(None, (told, eligible(decision, words), why)))
-    if row.identified_low is not None and row.identified_high is not None:
-        ends = hundreds(row.identified_low, row.identified_high)
-        return f"{ends} of 100", "Every value in this range fits the data equally well."
-    if row.band is not None:
-        figure = "upper limit" if claim == "at most" else "figure"
-        return f"{row.band.of_hundred(claim)} of 100", (
-            f"Your {figure} is shown as a range, because an exact value could reveal small numbers "
-            f"of {words.cases}."
+        sentences = (
+            f"Of 100 {decision.compared}, all among your {words.cases}, {about(*own)} get "
+            "different decisions.",
+            eligible(decision, words),
+            f"You have no rank: {unranked}." if unranked else "",
         )
-    if row.shrunken is not None:
-        return f"{claim} {hundred(row.shrunken, claim)} of 100", (
+        told = " ".join(filter(None, sentences))
+    elif row.identified_low is not None and row.identified_high is not None:
+        figure = hundreds(row.identified_low, row.identified_high)
+        told = "Every value in this range fits the data equally well."
+    elif row.band is not None:
+        figure, what = row.band.of_hundred(claim), "upper limit" if most(claim) else "figure"
+        told = f"Your {what} is shown as a range, {words.fill(AS_RANGE)}."
+    elif row.shrunken is not None:
+        figure = f"{claim} {hundred(row.shrunken, claim)}"
+        told = (
             "Too little is known of you alone: this is your figure pulled towards the average, and "
             "it is not for comparing."
         )
-    return "no figure", f"There is no figure for you: {row.reason}."
+    return figure if figure == "no figure" else f"{figure} of 100", told
 
 
 def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
@@ -258,115 +329,79 @@ def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
         told = about(row.differ, row.differ_low, row.differ_high, "at most")
         return f"at most {hundred(row.differ, 'at most')} of 100", f"{pairs}, {told} {differ}."
     if (band := joint.band_of(row)) is not None:
-        return f"{band.of_hundred('at most')} of 100", (
-            f"{pairs}, at most so many {differ}. The upper limit is shown as a range, because an "
-            f"exact value could reveal small numbers of {words.cases}, or too little is known."
-        )
+        why = f"{words.fill(AS_RANGE)}, or too little is known"
+        limit = f"The upper limit is shown as a range, {why}."
+        return f"{band.of_hundred('at most')} of 100", f"{pairs}, at most so many {differ}. {limit}"
     return "no figure", f"There is no figure for all decisions together: {row.reason}."
 
 
 def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str, str]]:
     """Return the numbers that stand beside the figure, each with what it is."""
-    group, share = decision.group, decision.check.decision_share
-    claim = decision.claim
-    rate = _percent(row.rate)
-    ranked = row.rank is not None and decision.verdict not in UNRANKED
-    review = decision.review
-    own = None if review is None else review.physicians.get(row.physician)
-    reviewed = own if own is not None else review
-    whose = "yours" if own is not None else "all together"
-    known = [
-        (f"your {words.cases}", "" if row.n_patients is None else f"{row.n_patients:,}"),
-        (
-            f"your {words.rate_of_yes}",
-            f"{rate} (all: {_percent(share)})" if rate and share is not None else rate,
-        ),
-        (
-            f"the figure of all together, over all {words.cases}",
-            _hundred(None if group is None else group.discordance, claim),
-        ),
-        (
-            f"{whose}, among pairs that reviewers found comparable",
-            _hundred(None if reviewed is None else reviewed.discordance),
-        ),
-        (
-            "share of the variation in your decisions that the record explains",
-            _percent(row.explained),
-        ),
-        ("share of your figure in close calls", _percent(row.in_close_calls)),
-        (
-            f"what the average colleague would have on your {words.cases}",
-            _hundred(row.expected, claim),
-        ),
-        ("your figure, pulled towards the average", _hundred(row.shrunken, claim)),
-        (f"{words.cases} seen twice that you decided differently", _hundred(row.contradiction)),
-        (
-            "your rank (1 is the most consistent; chance is allowed for)",
-            f"{row.rank:.0f}, from {row.rank_low} to {row.rank_high}" if ranked else "",
-        ),
-        (
-            "reliability of your figure (1 is the best)",
-            "" if row.reliability is None else f"{row.reliability:.3f}",
-        ),
-    ]
-    return [(name, value) for name, value in known if value]
+    group, share, review = decision.group, decision.check.decision_share, decision.review
+    written: dict[str, Any] = {
+        "count": "{:,}".format,
+        "percent": "{:.0%}".format,
+        "figure": lambda value: _hundred(value, decision.claim),
+        "hundred": _hundred,
+        "number": "{:.3f}".format,
+    }
+    known = {
+        words.fill(what): written[kind](value).replace("%", " %")
+        for name, what, kind in FACTS
+        if (value := getattr(row, name)) is not None
+    }
+    if row.rate is not None and share is not None:
+        known[words.fill("your {rate_of_yes}")] += f" (all: {100 * share:.0f} %)"
+    if group is not None and group.discordance is not None:
+        every = f"the figure of all together, over all {words.cases}"
+        known[every] = _hundred(group.discordance, decision.claim)
+    if review is not None:
+        own = review.physicians.get(row.physician)
+        whose, reviewed = ("all together", review) if own is None else ("yours", own)
+        known[f"{whose}, among pairs that reviewers found comparable"] = _hundred(
+            reviewed.discordance
+        )
+    if row.rank is not None and decision.verdict not in UNRANKED:
+        ends = f"{row.rank:.0f}, from {row.rank_low} to {row.rank_high}"
+        known["your rank (1 is the most consistent; chance is allowed for)"] = ends
+    return [(name, value) for name, value in known.items() if value]
 
 
 def _hundred(value: float | None, claim: str = "about") -> str:
     return "" if value is None else f"{most(claim)}{hundred(value, claim)} of 100"
 
 
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.0f} %"
-
-
 def _strata(published: Published, decision: Decision, physician: str) -> list[Block]:
     """Return a decider in subgroups and over time, as far as these were asked for."""
-    words = published.words
+    words, claim = published.words, decision.claim
     blocks: list[Block] = []
-
-    def own_of(row: StratumRow) -> Own | None:
-        return _own((row.discordance, row.low, row.high), decision.claim)
-
     for part, dealt, heading in (
         (decision.by, "by", f"You by {words.label(str(published.request.by))}"),
         (decision.course, "period", "You over time"),
     ):
         if part is None:
             continue
-        mine = [
-            each
+        whose, group = (dealt, physician), {row.stratum: row.discordance for row in part.strata}
+        rows = [
+            own_row(each.stratum, own, group.get(each.stratum), claim)
             for each in decision.strata
-            if (each.dealt_by, each.physician) == (dealt, physician) and own_of(each)
+            if (each.dealt_by, each.physician) == whose
+            if (own := _own((each.discordance, each.low, each.high), claim))
         ]
-        changes = [
-            each
-            for each in decision.changes
-            if (each.dealt_by, each.physician) == (dealt, physician)
-        ]
-        blocks.append(Heading(heading))
-        if not mine:
+        if not rows:
             told = (
                 f"Your figures are not shown: few of your {words.cases} were decided one way in "
                 "one of them, or too little is known of you."
             )
-            blocks.append(Paragraph(told, quiet=True))
+            blocks += [Heading(heading), Paragraph(told, quiet=True)]
             continue
-        line = ""
-        if changes and dealt == "period":
-            numbers = {
-                name: round(100 * getattr(changes[0], name))
-                for name in ("change", "low", "high", "shrunken", "probability")
-            }
-            line = words.fill(CHANGED, **numbers, matters=round(100 * MATTERS))
-        if len(mine) > MOST_ROWS:
-            line = f"The last {MOST_ROWS} of {len(mine)}. {line}".strip()
-        group = {row.stratum: row.discordance for row in part.strata}
-        rows = [
-            own_row(each.stratum, own_of(each), group.get(each.stratum), decision.claim)
-            for each in mine[-MOST_ROWS:]
-        ]
-        blocks.append(own_figure(rows, f"own-{dealt}", heading, line, decision.claim))
+        lines = [f"The last {MOST_ROWS} of {len(rows)}."] if len(rows) > MOST_ROWS else []
+        for change in decision.changes:
+            if (change.dealt_by, change.physician) == whose == ("period", physician):
+                names = ("change", "low", "high", "shrunken", "probability")
+                numbers = {name: round(100 * getattr(change, name)) for name in names}
+                lines.append(words.fill(CHANGED, **numbers, matters=round(100 * MATTERS)))
+        blocks += _own_rows(rows[-MOST_ROWS:], f"own-{dealt}", heading, " ".join(lines), claim)
     return blocks
 
 
@@ -374,24 +409,22 @@ def _own_rule(row: PhysicianRow, decision: Decision, words: Words) -> list[Block
     """Say in what way a decider's rule differs from that of the others."""
     if row.gain is None:
         return []
-    explained = row.explained
-    if explained is None and decision.group is not None and decision.group.explained is not None:
-        explained = decision.group.explained.value
-    if explained is not None and explained < SOME_RULE:
-        than = f"your {words.rate_of_yes} alone does"
-        better = "no" if explained <= 0 else "hardly"
-        told = f"What is recorded predicts your decisions {better} better than {than}."
-        return [Heading("How your rule differs"), Bullets([told])]
+    explained, group = row.explained, decision.group
+    if explained is None and group is not None and group.explained is not None:
+        explained = group.explained.value
     mine = [each for each in decision.own_rules if each.physician == row.physician]
-    if row.gain < WORTH and not mine:
+    if explained is not None and explained < SOME_RULE:
+        better = "no" if explained <= 0 else "hardly"
+        than = f"your {words.rate_of_yes} alone does"
+        lines = [f"What is recorded predicts your decisions {better} better than {than}."]
+    elif row.gain < WORTH and not mine:
         lines = ["The rule of all predicts your decisions as well as a rule of your own."]
     else:
         better = "A rule of your own predicts your decisions better than that of all."
-        lines = [better] if row.gain >= WORTH else []
-        lines += [
+        items = [
             HOW[each.how].format(item=words.label(each.covariate))
             for each in mine
             if each.how in HOW
         ]
-        lines += [] if mine else ["No single item stands out in it."]
+        lines = [better] * (row.gain >= WORTH) + (items or ["No single item stands out in it."])
     return [Heading("How your rule differs"), Bullets(lines)]
