@@ -54,7 +54,7 @@ def chosen(**form: str) -> Draft:
     return draft
 
 
-def test_the_command_says_what_was_chosen() -> None:
+def test_the_request_says_what_was_chosen() -> None:
     draft = chosen(
         **{
             "use:los": "after",
@@ -69,12 +69,17 @@ def test_the_command_says_what_was_chosen() -> None:
             "min_panel": "20",
         }
     )
-    assert draft.shell("mine") == (
-        "intravar measure '/data/a b.csv' --physician doctor --decision statin --exclude id "
-        "--after los --where 'age >= 75 and (sex = '\"'\"'F'\"'\"' or sex = '\"'\"'M'\"'\"')' "
-        "--min-panel 20 --decider-word judge,judges --label 'sbp=blood pressure' --out mine"
+    assert draft.request() == Request(
+        physician="doctor",
+        decision="statin",
+        exclude=("id",),
+        after=("los",),
+        where="age >= 75 and (sex = 'F' or sex = 'M')",
+        min_panel=20,
+        decider_word="judge,judges",
+        labels={"sbp": "blood pressure"},
     )
-    assert "study.toml" in chosen(**{"use:a, b": "after"}).shell("mine")
+    assert chosen(**{"use:a, b": "after"}).request().after == ("a, b",)
 
 
 @pytest.mark.parametrize(
@@ -145,8 +150,3 @@ def test_guesses(columns: dict[str, list[object]], physician: str, decision: str
     assert found["physician"]["column"] == physician
     assert found["decision"]["column"] == decision
     assert all(found[role]["why"] for role in ("physician", "decision"))
-
-
-def test_the_command_has_the_flags_of_the_command_line() -> None:
-    asked = {"physician": "doctor", "decision": "statin", "random_state": 3}
-    assert "--seed 3 --out mine" in Draft(Path("a.csv"), asked).shell("mine")

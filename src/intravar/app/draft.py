@@ -1,18 +1,14 @@
-"""What the user has chosen on the way to a measurement, and the command that does the same.
-
-It begins with what each column seems to be.
-"""
+"""What each column of a table seems to be, and what the user has chosen to measure."""
 
 from __future__ import annotations
 
 import os
 import re
 import secrets
-import shlex
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -71,27 +67,6 @@ class Draft:
         """Return the request, checked."""
         return Request(**self.asked)
 
-    def shell(self, out: Path | str) -> str:
-        """Return the command that does the same, as it is typed.
-
-        Examples
-        --------
-        >>> draft = Draft(Path("patients.csv"), {"physician": "doctor", "decision": "statin"})
-        >>> draft.shell("mine")
-        'intravar measure patients.csv --physician doctor --decision statin --out mine'
-        """
-        words = [str(self.source)]
-        for name, value in given_fields(self.request()).items():
-            if name == "labels":
-                for column, label in value:
-                    words += [flag_of(name), f"{column}={label}"]
-                continue
-            if isinstance(value, tuple) and any("," in each for each in value):
-                words = ["study.toml"]  # a comma parts names on the command line
-                break
-            words += [flag_of(name), ",".join(value) if isinstance(value, tuple) else str(value)]
-        return shlex.join(["intravar", "measure", *words, "--out", str(out)])
-
     def choose(self, form: Mapping[str, Any], several: Callable[[str], Sequence[str]]) -> None:
         """Take over the fields of a form; `several` gives all values of one.
 
@@ -134,15 +109,6 @@ class Draft:
         self.asked["after"] = list(dict.fromkeys([*self.asked.get("after", ()), *columns]))
 
 
-def given_fields(request: Request) -> dict[str, Any]:
-    """Return the fields of a request that differ from their defaults."""
-    return {
-        each.name: value
-        for each in fields(request)
-        if (value := getattr(request, each.name)) != each.default
-    }
-
-
 def opened(path: Path, allowed: Callable[[str], Path]) -> Draft:
     """Return the draft of a table, or of a request's file that names one."""
     if not is_request_file(path):
@@ -153,7 +119,11 @@ def opened(path: Path, allowed: Callable[[str], Path]) -> Draft:
             f"'{path.name}' reads a database on a server or by a query; measure it on the command "
             "line: intravar measure FILE"
         )
-    chosen = given_fields(request)
+    chosen = {
+        each.name: value
+        for each in fields(request)
+        if (value := getattr(request, each.name)) != each.default
+    }
     if request.labels:
         chosen["labels"] = dict(request.labels)
     return Draft(allowed(os.path.abspath(source)), chosen, written=request.where or "")
@@ -236,47 +206,54 @@ LEAST_PANEL = 5
 _PARTS = re.compile(r"[^a-z]+")
 
 
-@dataclass(frozen=True)
-class ColumnSeen:
-    """A column at first sight: what it seems to hold, some values, all of them if they are few.
-
-    `distinct` and `missing` are numbers of different values and of rows without one.
-    """
-
-    name: str
-    kind: str
-    examples: list[str]
-    levels: list[str]
-    distinct: int
-    missing: int
-    note: str
-
-
-def seen(column: pl.Series) -> ColumnSeen:
-    """Look at a column.
+def at_first_sight(table: pl.DataFrame, n_rows: int) -> dict[str, Any]:
+    """Return what the columns of a table seem to be, and guesses who decides and what.
 
     Examples
     --------
-    >>> seen(pl.Series("sex", ["m", "f", None])).levels
-    ['f', 'm']
+    >>> table = pl.DataFrame({"doctor": ["Ann", "Ben", "Cem"] * 50, "statin": [0, 1] * 75})
+    >>> found = at_first_sight(table, 150)
+    >>> found["physician"]["why"]
+    "'doctor' is named like whoever decides; it has 3 different values."
+    >>> found["decision"]["column"], found["columns"][0]["levels"]
+    ('statin', ['Ann', 'Ben', 'Cem'])
     """
-    present = column.drop_nulls()
-    distinct = present.unique(maintain_order=True)
+    columns = [_seen(column) for column in table.iter_columns()]
+    most = max(table.height / LEAST_PANEL, 3)
+    deciders = [
+        each for each in columns if 3 <= each["distinct"] <= most and each["kind"] != "date"
+    ]
+    texts = [each for each in deciders if each["kind"] == "category" and each["distinct"] >= 5]
+    texts.sort(key=lambda each: -each["distinct"])
+    decider = _guess("whoever decides", deciders, DECIDERS, texts)
+    two = [each for each in columns if each["distinct"] == 2 and each["name"] != decider["column"]]
+    return {
+        "columns": columns,
+        "rows": [[_shown(each) for each in row] for row in table.head(8).rows()],
+        "n_rows": n_rows,
+        "physician": decider,
+        "decision": _guess("a decision", two, DECISIONS, two[::-1]),
+    }
+
+
+def _seen(column: pl.Series) -> dict[str, Any]:
+    """Return what a column seems to hold, some values, and all of them if they are few."""
+    distinct = column.drop_nulls().unique(maintain_order=True)
     try:
         found = understand(column)
         kind, note = str(found.kind), found.note
     except InputError as error:
         kind, note = "unclear", error.naming(on_screen)
     few = distinct.sort().to_list() if len(distinct) <= MOST_VALUES else []
-    return ColumnSeen(
-        column.name,
-        kind,
-        [_shown(value) for value in distinct.head(3).to_list()],
-        [str(value) for value in few],
-        len(distinct),
-        column.null_count(),
-        note,
-    )
+    return {
+        "name": column.name,
+        "kind": kind,
+        "examples": [_shown(value) for value in distinct.head(3).to_list()],
+        "levels": [str(value) for value in few],
+        "distinct": len(distinct),
+        "missing": column.null_count(),
+        "note": note,
+    }
 
 
 def _shown(value: object) -> str:
@@ -286,81 +263,26 @@ def _shown(value: object) -> str:
     return shortened(f"{value:.6g}" if isinstance(value, float) else str(value), 80)
 
 
-def guess_decider(columns: list[ColumnSeen], n_rows: int) -> dict[str, str | None]:
-    """Say which column may be of whoever decides, and why.
-
-    Examples
-    --------
-    >>> doctor = ColumnSeen("doctor", "category", ["Ann"], [], 12, 0, "")
-    >>> guess_decider([doctor], 600)["why"]
-    "'doctor' is named like whoever decides; it has 12 different values, about 50 rows each."
-    """
-    most = max(n_rows / LEAST_PANEL, 3)
-    fit = [each for each in columns if 3 <= each.distinct <= most and each.kind != "date"]
-    texts = [each for each in fit if each.kind == "category" and each.distinct >= 5]
-    other = max(texts, key=lambda each: each.distinct, default=None)
-
-    def held(chosen: ColumnSeen) -> str:
-        each = round(n_rows / chosen.distinct)
-        return f"has {chosen.distinct:,} different values, about {each:,} rows each"
-
-    none = "No column looks like whoever decides: choose the one that names them."
-    return _guess(_best(fit, DECIDERS), other, "whoever decides", held, none)
-
-
-def guess_decision(columns: list[ColumnSeen], decider: str | None) -> dict[str, str | None]:
-    """Say which column may be the decision, and why.
-
-    Examples
-    --------
-    >>> statin = ColumnSeen("statin", "yes/no", ["0", "1"], ["0", "1"], 2, 0, "")
-    >>> guess_decision([statin], "doctor")["why"]
-    "'statin' is named like a decision; it has two values, 0 and 1."
-    """
-    two = [each for each in columns if each.distinct == 2 and each.name != decider]
-
-    def held(chosen: ColumnSeen) -> str:
-        return f"has two values, {' and '.join(chosen.levels)}"
-
-    none = "No column has two values: choose the decision, and say which value counts as yes."
-    return _guess(_best(two, DECISIONS), two[-1] if two else None, "a decision", held, none)
-
-
 def _guess(
-    named: ColumnSeen | None,
-    other: ColumnSeen | None,
     what: str,
-    held: Callable[[ColumnSeen], str],
-    none: str,
+    fitting: list[dict[str, Any]],
+    words: tuple[str, ...],
+    likely: list[dict[str, Any]],
 ) -> dict[str, str | None]:
-    """Return the column and why: by its name, else by what it holds."""
-    if named is not None:
-        why = f"'{named.name}' is named like {what}; it {held(named)}."
-        return {"column": named.name, "why": why}
-    if other is not None:
-        why = f"No column is named like {what}; '{other.name}' {held(other)}. Is it right?"
-        return {"column": other.name, "why": why}
-    return {"column": None, "why": none}
-
-
-def _best(columns: list[ColumnSeen], words: tuple[str, ...]) -> ColumnSeen | None:
-    """Return the column whose name has the word that tells most."""
-    for word in words:
-        for each in columns:
-            parts = _PARTS.split(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each.name).lower())
-            if any(word in (part, part.rstrip("s")) for part in parts):
-                return each
-    return None
-
-
-def at_first_sight(table: pl.DataFrame, n_rows: int) -> dict[str, Any]:
-    """Return what the columns of a table seem to be, with guesses, fit for JSON."""
-    columns = [seen(column) for column in table.iter_columns()]
-    decider = guess_decider(columns, table.height)
-    return {
-        "columns": [asdict(each) for each in columns],
-        "rows": [[_shown(each) for each in row] for row in table.head(8).rows()],
-        "n_rows": n_rows,
-        "physician": decider,
-        "decision": guess_decision(columns, decider["column"]),
+    """Return a column and why: by the word in its name that tells most, or one that is likely."""
+    parts = {
+        each["name"]: _PARTS.split(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each["name"]).lower())
+        for each in fitting
     }
+    named = [
+        each
+        for word in words
+        for each in fitting
+        if any(word in (part, part.rstrip("s")) for part in parts[each["name"]])
+    ]
+    if not named and not likely:
+        return {"column": None, "why": f"No column looks like {what}; choose one."}
+    column = (named or likely)[0]
+    how = "is named like" if named else "is not named like it but may be"
+    held = f"it has {column['distinct']:,} different values"
+    return {"column": column["name"], "why": f"'{column['name']}' {how} {what}; {held}."}

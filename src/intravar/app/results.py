@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from asyncio import wrap_future
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,14 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
 from intravar.app.desk import Desk
-from intravar.app.draft import Draft
 from intravar.app.places import OutsideError, key_of, plain_name
 from intravar.app.rendering import screen
 from intravar.app.tables import desk_of
 from intravar.documents.sheet.sheet import with_figure
 from intravar.errors import InputError
 from intravar.publication.results import Published
-from intravar.request import read_request
 
+REQUEST = "request.toml"
 #: What can be downloaded of a measurement.
 DOWNLOADS = {
     "html": "the page, one file that opens anywhere",
@@ -51,23 +51,13 @@ async def result(request: Request) -> Response:
         physicians=_physicians(published),
         with_figure=with_figure(published),
         others=[each for each in measured if each.folder != folder],
-        command=_command(folder),
+        command=shlex.join(["intravar", "measure", str(folder / REQUEST), "--out", "again"]),
     )
 
 
 def _physicians(published: Published) -> list[str]:
     """Return what everybody in a result is called."""
     return sorted({row.physician for each in published.decisions for row in each.physicians})
-
-
-def _command(folder: Path) -> str:
-    """Return the command that does the same, from what the result says was asked for."""
-    try:
-        source, asked = read_request(folder / "request.toml")
-    except InputError:
-        return ""
-    table = Path(source).resolve() if Path(source).exists() else source
-    return Draft(Path(table), vars(asked)).shell(folder)
 
 
 async def page(request: Request) -> Response:
@@ -86,7 +76,7 @@ async def download(request: Request) -> Response:
     if what not in DOWNLOADS:
         raise InputError(f"there is no download '{what}'; choose one of the list")
     if what == "toml":
-        return _handed(folder / "request.toml", "study.toml")
+        return _handed(folder / REQUEST, "study.toml")
     path = folder / "report.html"
     if what != "html":
         path = Path(await wrap_future(desk.helper.ask("report", folder=str(folder), name=what)))
