@@ -15,9 +15,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from rich import console
-from rich.live import Live
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 from rich.segment import Segment
-from rich.table import Table as Table
+from rich.table import Table
 from rich.text import Text as Text
 
 from intravar.errors import InputError, printable
@@ -34,9 +35,11 @@ def table(
     right: Collection[str] = (),
     unbroken: Collection[str] = (),
     title: str | None = None,
+    gap: int = 2,
 ) -> Table:
     """Return a table of text from others, without lines; columns on the right go by their heads."""
-    made = Table(box=None, pad_edge=False, title=title)
+    left = (0, 0, 0, gap)
+    made = Table(box=None, pad_edge=False, padding=left, title=title, title_justify="left")
     for head in heads:
         side: Literal["left", "right"] = "right" if head in right else "left"
         made.add_column(Text(head), justify=side, no_wrap=head in unbroken, overflow="fold")
@@ -76,20 +79,20 @@ class Console(console.Console):
         raise BrokenPipeError
 
 
-class _Parts:
-    """Knows how long the parts of a step have taken."""
+class _TimeLeft:
+    """Tells how long a step will go on, from what its parts have taken so far."""
 
-    _begun_with: tuple[int, float] | None = None
+    _first: tuple[int, float] | None = None
 
-    def _left(self, done: int, total: int, told: float | None) -> float | None:
-        """Return the seconds that are left: as told, or from what parts have taken so far."""
-        first, since = self._begun_with = self._begun_with or (done, time.monotonic())
-        if told is not None or done <= first or total <= first:
-            return told
+    def _left(self, done: int, total: int, expected: float | None) -> float | None:
+        """Return the seconds that are left: as expected by whoever knows more, or by the parts."""
+        first, since = self._first = self._first or (done, time.monotonic())
+        if expected is not None or done <= first:
+            return expected
         return (time.monotonic() - since) * (total - done) / (done - first)
 
 
-class StepLines(_Parts):
+class StepLines(_TimeLeft):
     """Tells the program that started this how it goes on; ends when that program does.
 
     Every line on standard error is a JSON object. When standard input closes, this is as Ctrl-C:
@@ -110,7 +113,7 @@ class StepLines(_Parts):
 
     def step(self, words: str, seconds: float | None = None) -> None:
         """See :class:`intravar.processes.Listener`."""
-        self._begun_with = None
+        self._first = None
         _line(step=words)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
@@ -133,7 +136,7 @@ def _interrupt_when_closed() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-class StepProgress(_Parts):
+class StepProgress(_TimeLeft):
     """Shows the step that runs, how long it has taken and how long it should.
 
     Parameters
@@ -147,26 +150,17 @@ class StepProgress(_Parts):
     def __init__(self, console: Console, *, every: bool = False) -> None:
         self._console = console
         self._every = every
-        self._words = ""
-        self._started = self._begun = time.monotonic()
-        self._expected: float | None = None
-        self._done = ""
-        self._live: Live | None = None
+        columns = SpinnerColumn(), TimeElapsedColumn(), "{task.description} {task.fields[more]}"
+        self._live = Progress(*columns, console=console, transient=True, refresh_per_second=4)
 
     def __enter__(self) -> StepProgress:
         if self._console.is_terminal:
-            self._live = Live(
-                get_renderable=self._line,
-                console=self._console,
-                refresh_per_second=4,
-                transient=True,
-            )
             self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._finish()
-        if self._live is not None:
+        if self._console.is_terminal:
             self._live.stop()
 
     def step(self, words: str, seconds: float | None = None) -> None:
@@ -175,11 +169,11 @@ class StepProgress(_Parts):
         Short steps, whose time nobody estimates, make no plain line: an error is then the only one.
         """
         self._finish()
-        self._words, self._expected, self._begun = words, seconds, time.monotonic()
-        self._begun_with, self._done = None, ""
-        if self._live is None and (seconds is not None or self._every):
-            about = f" (about {_time(seconds)})" if seconds and seconds >= 10 else ""
-            self._console.print(f"{words}{about} ...", markup=False, highlight=False)
+        self._first = None
+        about = f"(about {_time(seconds)})" if seconds and seconds >= 10 else ""
+        self._live.add_task(escape(words), more=about)
+        if not self._console.is_terminal and (seconds is not None or self._every):
+            self._console.print(f"{words} {about}".strip(), "...", markup=False, highlight=False)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
         """See :class:`intravar.processes.Listener`.
@@ -192,37 +186,25 @@ class StepProgress(_Parts):
             f"about {_time(left)} left" if left is not None and done < total else "",
             words,
         ]
-        self._done = ", ".join(each for each in told if each)
-        if self._live is None and (self._every or done == total or _worth_a_line(done, total)):
-            self._console.print(f"  {self._done}", markup=False, highlight=False)
+        line = ", ".join(each for each in told if each)
+        for task in self._live.task_ids:
+            self._live.update(task, more=escape(line))
+        # One line for every tenth of all parts.
+        tenth = 10 * done // total > 10 * (done - 1) // total
+        if not self._console.is_terminal and (self._every or done == total or tenth):
+            self._console.print(f"  {line}", markup=False, highlight=False)
 
     def note(self, words: str) -> None:
         """See :class:`intravar.processes.Listener`."""
         self._console.print(Text(words, style="bold red"))
 
     def _finish(self) -> None:
-        if self._words and self._live is not None:
-            took = _time(time.monotonic() - self._begun)
-            self._console.print(Text(f"  done: {self._words} ({took})", style="dim"))
-        self._words = ""
-
-    def _line(self) -> Text:
-        now = time.monotonic()
-        so_far = now - self._begun
-        spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[int(now * 8) % 10]
-        text = f"{spinner} {self._words}: {_time(so_far)}"
-        if self._done:
-            text += f", {self._done}"
-        elif self._expected and self._expected >= 5:
-            share = min(so_far / self._expected, 0.99)
-            filled = round(12 * share)
-            text += f" of about {_time(self._expected)} {'━' * filled}{'╌' * (12 - filled)}"
-        return Text(text, no_wrap=True, overflow="ellipsis")
-
-
-def _worth_a_line(done: int, total: int) -> bool:
-    """Tell whether a tenth of all parts more is done."""
-    return 10 * done // total > 10 * (done - 1) // total
+        for task in self._live.tasks:
+            if self._console.is_terminal:
+                took = _time(task.elapsed or 0.0)
+                line = Text.from_markup(f"  done: {task.description} ({took})", style="dim")
+                self._console.print(line)
+            self._live.remove_task(task.id)
 
 
 def _time(seconds: float) -> str:

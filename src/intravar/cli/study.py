@@ -136,22 +136,24 @@ def oracle(
         return
     cli.say(f"{cohort!r}\n")
     paper = study_benchmark.GROUP_TABLES.get(condition)
-    table = cli.Table(title="discordance among eligible patients, by physician group", box=None)
-    for column in ("group", "physicians", "patients", "eligible", "D*", "oracle", "paper"):
-        table.add_column(column, justify="right")
+    rows = []
     for row in intravar.study.oracle_by_group(found).iter_rows(named=True):
         group = row["group"]
         printed = study_benchmark.printed_cell(paper, "oracle", f"group{group}") if paper else None
-        table.add_row(
-            "all" if group is None else str(group),
-            str(row["physicians"]),
-            f"{row['n_patients']:,}",
-            f"{row['n_eligible']:,}",
-            f"{row['d_star']:.3f}",
-            "undefined" if row["oracle"] is None else f"{row['oracle']:.3f}",
-            "-" if printed is None else f"{printed.value:.3f}",
+        rows.append(
+            [
+                "all" if group is None else str(group),
+                str(row["physicians"]),
+                f"{row['n_patients']:,}",
+                f"{row['n_eligible']:,}",
+                f"{row['d_star']:.3f}",
+                "undefined" if row["oracle"] is None else f"{row['oracle']:.3f}",
+                "-" if printed is None else f"{printed.value:.3f}",
+            ]
         )
-    cli.Console().print(table)
+    heads = ("group", "physicians", "patients", "eligible", "D*", "oracle", "paper")
+    title = "discordance among eligible patients, by physician group"
+    cli.Console().print(cli.table(heads, rows, right=heads, title=title))
     undefined = found.filter(found["reason"].is_not_null())
     for row in undefined.iter_rows(named=True):
         cli.say(f"{row['physician']}: undefined, {row['reason']}")
@@ -275,14 +277,7 @@ def _print_table(console: cli.Console, title: str, table: pl.DataFrame) -> None:
     heading, rows = tables.text_grid(table, narrow=console.width < 150)
     if console.width < 10 * len(heading) - 2:
         heading, rows = _turned(heading, rows)
-    shown = cli.Table(
-        title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 0, 0, 1)
-    )
-    for position, column in enumerate(heading):
-        shown.add_column(column, justify="left" if position == 0 else "right")
-    for row in rows:
-        shown.add_row(*map(cli.Text, row))
-    console.print(shown)
+    console.print(cli.table(heading, rows, right=heading[1:], title=title, gap=1))
     console.print()
 
 
