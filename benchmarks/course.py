@@ -104,7 +104,7 @@ def _held(strata: Strata, truth: FloatArray) -> dict[str, float]:
     changes = strata.changes.sort("physician")
     low, high = (changes[end].to_numpy() for end in ("low", "high"))
     value, group_low, group_high = strata.change
-    told = published_strata(strata, 11).change
+    told = published_strata(strata, 11)
     return {
         "truth": float(truth.mean()),
         "group": value,

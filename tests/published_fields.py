@@ -12,20 +12,20 @@ from dataclasses import is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from intravar.publication.files import CHECKS, DIAGNOSTICS, KINDS, SUMMARY
-from intravar.publication.results import Check, Diagnostics, Published
+from intravar.publication.files import SUMMARY, TABLES
+from intravar.publication.results import Published
 from intravar.request import Request
 
 _HEAD = {"schema": "a fixed number", "what": "a fixed word"}
-#: Types that lie in files of their own.
-_APART = (Check, Diagnostics, *KINDS.values())
+#: What a row is, of tables by the names of their files.
+KINDS = dict(table for tables in TABLES.values() for table in tables.values())
 
 
-def _declared(kind: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Return the paths of a dataclass with their rules."""
+def _declared(kind: Any, path: str, outer: str = "") -> Iterator[tuple[str, str]]:
+    """Return the paths of a dataclass with their rules; a figure has that of its field."""
     for name, hint in get_type_hints(kind, include_extras=True).items():
-        rule = hint.__metadata__[0] if get_origin(hint) is Annotated else ""
-        inner = get_args(hint)[0] if rule else hint
+        own = get_origin(hint) is Annotated
+        rule, inner = (hint.__metadata__[0], get_args(hint)[0]) if own else (outer, hint)
         yield from _of_field(inner, f"{path}.{name}".strip("."), rule)
 
 
@@ -37,14 +37,14 @@ def _of_field(hint: Any, path: str, rule: str) -> Iterator[tuple[str, str]]:
             return
         yield path, rule
         hint = kinds[0]
-    if hint in _APART:
+    if hint in KINDS.values():
         return
     if get_origin(hint) is tuple:
         yield from _of_field(get_args(hint)[0], f"{path}[]", rule)
     elif hint is Request or get_origin(hint) is not None:
         yield f"{path}.*", rule
     elif is_dataclass(hint):
-        yield from _declared(hint, path)
+        yield from _declared(hint, path, rule)
     else:
         yield path, rule
 
@@ -53,8 +53,6 @@ def _of_field(hint: Any, path: str, rule: str) -> Iterator[tuple[str, str]]:
 FIELDS: dict[str, Mapping[str, str]] = {
     **{name: dict(_declared(kind, "")) for name, kind in KINDS.items()},
     SUMMARY: _HEAD | dict(_declared(Published, "")),
-    CHECKS: _HEAD | dict(_declared(Check, "decisions[]")),
-    DIAGNOSTICS: _HEAD | dict(_declared(Diagnostics, "decisions[]")),
 }
 
 

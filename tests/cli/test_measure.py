@@ -98,8 +98,6 @@ def test_measure_writes_everything(run: Run, table: pl.DataFrame) -> None:
     assert "measuring with euclidean" in outcome.err
     assert "report: out/report.html" in outcome.out
     assert sorted(os.listdir("out")) == [
-        "checks.json",
-        "diagnostics.json",
         "intravar.json",
         "physicians.csv",
         "physicians.html",
@@ -159,10 +157,10 @@ def test_report_makes_the_page_of_a_measurement_again(run: Run, table: pl.DataFr
     assert Path("out/report.html").read_text() == page
     words = refused(run, "report", "out", "--format", "svg")
     assert words == "unknown format 'svg' (there are html, pdf, xlsx, docx)"
-    Path("out/checks.json").write_text("{}")
+    Path("out/summary.json").write_text('{"what": "measurement"}')
     damaged = run("report", "out")
     assert damaged.code == 2
-    assert "'out/checks.json' does not fit: field 'schema' is None" in damaged.err
+    assert "'out/summary.json' does not fit: field 'schema' is None" in damaged.err
     assert "measure again" in damaged.err
 
 

@@ -6,14 +6,14 @@ from intravar import Request
 from intravar.cli import Console
 from intravar.cli.check import print_blocks
 from intravar.documents import rule_blocks
-from intravar.publication.results import Importance, KindOfPatients, Leaf, Location, Rule
+from intravar.publication.results import KindOfPatients, Leaf, Location, Rule
 from intravar.wording import USUAL
 from made_published import made_published
 
 
 def test_the_rule_and_where_the_discordance_lies_are_said() -> None:
     made = made_published(["P-1"], Request(physician="doctor", decision="statin"))
-    weights = Importance("age", 0.123), Importance("sex", 0.01)
+    weights = {"age": 0.123, "sex": 0.01}
     leaf = Leaf("age > 80", 1200, 0.31, "31 %")
     decision = replace(
         made.first,

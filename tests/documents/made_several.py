@@ -8,6 +8,7 @@ import polars as pl
 
 from intravar.publication.results import (
     DecisionRow,
+    Figure,
     Joint,
     JointDecision,
     JointPair,
@@ -67,14 +68,16 @@ def made_several(n: int = 30) -> Published:
     )
     listed = [("statin", "ace <inhibitor>", -0.3), ("statin", "metformin", 0.2)]
     pairs = [
-        JointPair(first, second, 0.05, 0.1, value, value - 0.1, value + 0.1, 0.1)
+        JointPair(first, second, 0.05, 0.1, Figure(value, value - 0.1, value + 0.1), 0.1)
         for first, second, value in [*listed, ("ace <inhibitor>", "metformin", 0.0)]
     ]
     of_each = tuple(
         JointDecision(name, 0.2, None if name == "statin" else 0.15) for name in DECISIONS
     )
     told = Joint(
-        *(0.4, 0.35, 0.45, 0.43, 0.5, 0.45, 0.6),
+        differ=Figure(0.4, 0.35, 0.45),
+        differ_apart=0.43,
+        n_differences=Figure(0.5, 0.45, 0.6),
         n_reportable=int(joint["reportable"].sum()),
         n_banded=joint["band_low"].count(),
         decisions=of_each,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from intravar.publication.results import Attrition, Overlap, PhysicianRow, Published, rows_of
+from intravar.publication.results import PhysicianRow, Published, rows_of
 
 
 def many_physicians(published: Published, n: int) -> Published:
@@ -46,14 +46,11 @@ def many_physicians(published: Published, n: int) -> Published:
         reportable=~hidden,
         reason=pl.when(hidden).then(pl.lit("1 to 10 discordant pairs, too few to publish")),
     )
-    overlap = tuple(
-        Overlap(name, round(float(value), 2))
-        for name, value in zip(names, rng.uniform(0.6, 1, n), strict=True)
-    )
-    parts = tuple(
-        Attrition(name, {"paired": int(m * 0.9), "outside_caliper": int(m * 0.06), "lost": 12})
+    overlap = dict(zip(names, rng.uniform(0.6, 1, n).round(2).tolist(), strict=True))
+    parts = {
+        name: {"paired": int(m * 0.9), "outside_caliper": int(m * 0.06), "lost": 12}
         for name, m in zip(names, size.tolist(), strict=True)
-    )
+    }
     changed = replace(
         decision,
         physicians=rows_of(table, PhysicianRow),

@@ -175,9 +175,9 @@ def test_a_damaged_measurement_and_a_file_of_ones_own_are_refused(
     (tmp_path / "copy" / "report.docx").write_text("mine")
     with pytest.raises(InputError, match="was changed or is not of intravar"):
         write_files(tmp_path / "copy", ["xlsx", "docx"])
-    (tmp_path / "copy" / "checks.json").write_text("{}")
+    (tmp_path / "copy" / "summary.json").write_text('{"what": "measurement"}')
     for form in ("pdf", "xlsx", "docx"):
-        with pytest.raises(InputError, match=r"checks.json' does not fit: field 'schema'"):
+        with pytest.raises(InputError, match=r"summary.json' does not fit: field 'schema'"):
             write_files(tmp_path / "copy", [form])
     with pytest.raises(InputError, match="unknown paper 'a5'"):
         write_files(tmp_path / "copy", ["pdf"], "a5")

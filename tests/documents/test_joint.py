@@ -105,7 +105,7 @@ def test_a_decision_has_one_figure_of_all(folder: Path) -> None:
     assert published.joint is not None
     for row, each in zip(published.joint.decisions, published.decisions, strict=True):
         assert each.group is not None
-        assert row.discordance == each.group.discordance
+        assert row.discordance == each.group.discordance.value
 
 
 def test_many_in_each_decision_are_not_printed() -> None:

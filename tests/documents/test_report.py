@@ -37,7 +37,6 @@ from intravar.documents.sheet.sheet import sheet
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.sentences import MAY_BE_READ
 from intravar.publication.results import (
-    Balance,
     Decision,
     Dependence,
     Leak,
@@ -206,7 +205,7 @@ def test_an_upper_limit_is_rounded_up_wherever_it_stands(thirty: Published) -> N
         replace(row, discordance=0.201, low=0.1, high=0.252) if row.low is not None else row
         for row in thirty.first.physicians
     )
-    whole = replace(group, discordance=0.301, low=0.2, high=0.352, noise=None)
+    whole = replace(group, discordance=NoiseFigure(0.301, 0.2, 0.352), noise=None)
     limits = changed(thirty, claim="at most", physicians=rows, group=whole)
     document = report(limits)
     text = told(document)
@@ -229,7 +228,7 @@ def test_another_occasion_is_rounded_as_the_figure_of_all_is(thirty: Published) 
     assert group is not None
     parts = {"system": 0.165, "level": 0.012, "pattern": 0.002, "occasion": 0.151}
     noise = Noise(**{name: NoiseFigure(value, None, None) for name, value in parts.items()})
-    whole = replace(group, discordance=0.302, noise=noise)
+    whole = replace(group, discordance=NoiseFigure(0.302), noise=noise)
     for claim, occasion in (("at most", 31), ("about", 30)):
         text = told(report(changed(thirty, claim=claim, group=whole)))
         assert f"{claim} {occasion + 2} would be decided differently" in text
@@ -243,7 +242,7 @@ def test_that_they_differ_and_that_none_stands_out_is_one_thought(thirty: Publis
         replace(row, discordance=0.2, low=0.1, high=0.3) if row.low is not None else row
         for row in thirty.first.physicians
     )
-    differ = replace(group, differences="differ", spread=0.05, spread_low=0.02, spread_high=0.1)
+    differ = replace(group, differences="differ", spread=NoiseFigure(0.05, 0.02, 0.1))
     text = told(report(changed(thirty, group=differ, physicians=rows)))
     assert "Physicians differ: " in text
     assert "Yet no single physician stands out: none lies farther from the average than" in text
@@ -375,7 +374,7 @@ def test_charts_that_say_nothing_are_sentences(published: Published, thirty: Pub
     assert isinstance(few, Paragraph)
     assert "nobody does" in few.text or "do" in few.text
     assert isinstance(deciders.funnel(thirty.first, USUAL), Figure)
-    alike = replace(thirty.first.diagnostics, balance=(Balance("age", 0.004), Balance("sbp", 0.01)))
+    alike = replace(thirty.first.diagnostics, balance={"age": 0.004, "sbp": 0.01})
     sentence = trust.balance(replace(thirty.first, diagnostics=alike), USUAL)
     assert isinstance(sentence, Paragraph)
     assert sentence.text.startswith("Physicians see similar patients")
@@ -472,7 +471,7 @@ def test_a_long_table_says_how_many_rows_it_has_and_that_it_scrolls(thirty: Publ
 
 def test_values_of_dates_are_told_as_dates(thirty: Published) -> None:
     decision = thirty.first
-    name = decision.rule.importance[0].covariate
+    name = next(iter(decision.rule.importance))
     points = tuple(Dependence(name, 17_000.0 + 100 * n, 0.1 * n) for n in range(1, 6))
     columns = tuple(
         replace(each, kind="date" if each.column == name else each.kind)

@@ -35,13 +35,11 @@ from intravar.documents.sheet.sheet import FEWEST_PEERS, Own, among_peers, sheet
 from intravar.errors import InputError
 from intravar.publication.files import read_published
 from intravar.publication.results import (
-    Change,
     ChangeRow,
     Noise,
     OwnRule,
     Published,
     Review,
-    ReviewFigure,
     Strata,
     Stratum,
     StratumRow,
@@ -184,7 +182,7 @@ def test_rate_rule_and_noise_are_told_in_their_words(told: Published) -> None:
         own_rules=tuple(
             OwnRule(name, "sbp", how) for how in ("more", "less", "the other way", "up", "down")
         ),
-        group=replace(told.first.group, noise=noise, discordance=0.2),
+        group=replace(told.first.group, noise=noise, discordance=Share(0.2)),
         compared="pairs of similar cases",
     )
     request = replace(
@@ -227,8 +225,8 @@ def test_subgroups_and_periods_stand_beside_all(told: Published) -> None:
     changes = (ChangeRow("period", name, 0.04, -0.09, 0.17, 0.08, 0.96),)
 
     def all_of(names: list[str]) -> Strata:
-        listed = tuple(Stratum(each, *[0.25] * 7) for each in names)
-        return Strata(listed, 0, None, Change(None, None, None, None), ("They differ.",))
+        listed = tuple(Stratum(each, 0.25, Share(0.25)) for each in names)
+        return Strata(listed, 0, None, lines=("They differ.",))
 
     made = changed(
         told, by=all_of(["F", "M"]), course=all_of(periods), strata=strata, changes=changes
@@ -398,8 +396,8 @@ def test_where_nothing_is_explained_no_rule_is_said_to_predict(told: Published) 
 
 def test_the_own_reviewed_figure_stands_only_where_it_is_published(told: Published) -> None:
     name = told.first.physicians[0].physician
-    all_together = Review(0.13, 0.09, 0.18, 120, 0.21, 0.01, 0, None, (), None, None, {})
-    own = replace(all_together, physicians={name: ReviewFigure(0.2, 0.1, 0.3)})
+    all_together = Review(Share(0.13, 0.09, 0.18), 120, 0.21, 0.01)
+    own = replace(all_together, physicians={name: Share(0.2, 0.1, 0.3)})
     asked = "among pairs that reviewers found comparable"
     assert f"yours, {asked} 20 of 100" in words_of(first(changed(told, review=own)))
     assert f"all together, {asked} 13 of 100" in words_of(first(changed(told, review=all_together)))

@@ -18,7 +18,7 @@ from intravar.estimators.several import common_folds
 from intravar.measurement.wider.several import Together
 from intravar.publication.files import read_published
 from intravar.publication.joint import joint_lines
-from intravar.publication.results import Joint, JointDecision, JointPair
+from intravar.publication.results import Figure, Joint, JointDecision, JointPair
 from intravar.request import Request, read_request
 from intravar.wording import USUAL, Words
 from published_fields import FIELDS, paths, rule_of
@@ -200,11 +200,12 @@ def _noted(passes: list[str], name: str, called: Callable[..., Any]) -> Callable
 
 
 def test_lines_say_who_goes_with_whom() -> None:
-    pair = JointPair("a", "b", 0.05, 0.08, -0.2, -0.3, -0.1, None)
+    pair = JointPair("a", "b", 0.05, 0.08, Figure(-0.2, -0.3, -0.1))
 
     def lines(pair: JointPair, words: Words = USUAL) -> list[str]:
         decisions = tuple(JointDecision(name, 0.3, None) for name in "ab")
-        joint = Joint(0.4, 0.3, 0.5, 0.4, 0.5, 0.4, 0.6, 0, 0, decisions, (pair,), (), (), ())
+        figures = Figure(0.4, 0.3, 0.5), 0.4, Figure(0.5, 0.4, 0.6)
+        joint = Joint(*figures, 0, 0, decisions, (pair,), (), (), ())
         return joint_lines(joint, words)
 
     assert lines(pair)[1] == (

@@ -124,8 +124,8 @@ def test_little_to_go_by() -> None:
     ("lowered", "words"),
     [
         (0.17, "would bring 23 of 100 down to about 17."),
-        (0.23, "would hardly lower 23 of 100."),
-        (0.001, "could explain all 23 of 100."),
+        (0.24, "would bring 23 of 100 down to about 23."),
+        (0.001, "would bring 23 of 100 down to about 0."),
     ],
 )
 def test_words(lowered: float, words: str) -> None:
@@ -141,5 +141,5 @@ def test_several_in_one_sentence() -> None:
     ]
     assert unrecorded_line(0.23, reasons, 4, Words(labels=(("nihss", "severity"),))) == (
         "An unrecorded reason as strong as severity would bring 23 of 100 down to about 17; one as "
-        "strong as age, to about 20; one as strong as sex would hardly lower 23 of 100."
+        "strong as age, to about 20; one as strong as sex, to about 23."
     )

@@ -44,10 +44,10 @@ def figures(shift: float) -> pl.DataFrame:
 
 def of_all(value: float) -> Group:
     """What is told of all together; noise as it is stored is half of it."""
-    figure = Figure(value / 2, value / 2 - 0.05, value / 2 + 0.05)
+    figure, none = Figure(value / 2, value / 2 - 0.05, value / 2 + 0.05), Figure(0.0, 0.0, 0.0)
     return Group(
-        *(value, value - 0.1, value + 0.1, None, None, None, None, 0.02, None, None),
-        Noise(figure, Figure(0.0, 0.0, 0.0), Figure(0.0, 0.0, 0.0), figure),
+        *(Figure(value, value - 0.1, value + 0.1), Figure(), None, 0.02, None, None),
+        Noise(figure, none, none, figure),
         *(None, None, None),
     )
 
@@ -255,8 +255,8 @@ def test_several_decisions_are_compared_together(tmp_path: Path) -> None:
             replace(row, differ=None if row.differ is None else row.differ + more)
             for row in made.joint.physicians
         )
-        all_of_them = {"differ": 0.4 + more, "differ_low": 0.3, "differ_high": 0.6}
-        joint = replace(made.joint, physicians=rows, n_differences=0.5, **all_of_them)
+        of_all = {"differ": Figure(0.4 + more, 0.3, 0.6), "n_differences": Figure(0.5, 0.45, 0.6)}
+        joint = replace(made.joint, physicians=rows, **of_all)
         decisions = [replace(each, n_patients_shown=6000) for each in made.decisions]
         published = replace(made, joint=joint, decisions=tuple(decisions))
         write_folders(tmp_path / name, files_of(published), {})

@@ -17,7 +17,6 @@ from intravar.measurement.scores import Scores, result_table
 from intravar.measurement.sentences import differences_sentence
 from intravar.publication.group import (
     FINE,
-    SPREAD,
     published_noise,
     shown_group,
     spread_steps,
@@ -105,6 +104,7 @@ def test_a_limit_is_never_rounded_down(limit: float, step: float, phase: float) 
 
 def test_noise_is_rounded_once() -> None:
     told = published_noise(noise(0.01, 0.02, 0.131), 0.001)
+    assert told is not None
     assert told.occasion.value == 0.13
     assert round(200 * (told.occasion.value or 0)) == 26
 
@@ -112,6 +112,7 @@ def test_noise_is_rounded_once() -> None:
 def test_occasion_is_the_bound_and_two_never_disagree_less_than_one() -> None:
     found = beside_bound(noise(0.0, 0.001, 0.12), 0.27)
     told = published_noise(found, 0.05, 0.27)
+    assert told is not None
     assert told.occasion.value == 0.135
     assert (told.system.value or 0) >= 0.135
     assert (told.occasion.low or 0) <= 0.135 <= (told.occasion.high or 0)
@@ -140,11 +141,11 @@ def test_spread_word_test_and_sentence_never_contradict_each_other(
 ) -> None:
     found, matters = drawn
     told = told_spread(found, other[0], (step, step, 2 * step), phase, matters)
-    if told["spread"] is None:  # what may be told of each shows no differences
+    if told.value is None:  # what may be told of each shows no differences
         assert 2 * step > FINE
         assert found.spread_low > 0 == other[0].spread_low
         return
-    spread, low, high = (float(told[name] or 0.0) for name in SPREAD)
+    spread, low, high = told.value, told.low or 0.0, told.high or 0.0
     assert 0 <= low <= spread <= high
     assert (low > 0) == (found.p_value < 0.05)
     if found.differences == "less than matters":

@@ -42,8 +42,6 @@ def test_every_field_of_every_file_is_known(folder: Path) -> None:
     files = {path.name for path in folder.iterdir()}
     assert files - OTHERS == {
         "summary.json",
-        "checks.json",
-        "diagnostics.json",
         *(
             f"{name}.{suffix}"
             for name in ("physicians", "methods", "strata", "changes")
@@ -80,11 +78,11 @@ def test_a_staff_list_does_not_undo_the_pseudonyms(folder: Path) -> None:
     key = json.loads((folder.with_name("out-private") / "key.json").read_text("utf-8"))
     by_name = [pseudonym for pseudonym, _ in sorted(key["physicians"].items(), key=lambda x: x[1])]
     assert by_name != sorted(by_name)
-    stored = json.loads((folder / "diagnostics.json").read_text("utf-8"))["decisions"][0]
     summary = json.loads((folder / "summary.json").read_text("utf-8"))["decisions"][0]
+    stored = summary["diagnostics"]
     lists = [
-        [row["physician"] for row in stored["overlap"]],
-        [row["physician"] for row in stored["attrition"]],
+        list(stored["overlap"]),
+        list(stored["attrition"]),
         list(dict.fromkeys(row["physician"] for row in summary["own_rules"])),
         pl.read_csv(folder / "physicians.csv")["physician"].to_list(),
         pl.read_csv(folder / "methods.csv").filter(method="mahalanobis")["physician"].to_list(),

@@ -13,8 +13,6 @@ import intravar
 from intravar.errors import InputError
 from intravar.measurement.columns import COLUMNS
 from intravar.publication.files import (
-    CHECKS,
-    DIAGNOSTICS,
     SCHEMA,
     SUMMARY,
     files_of,
@@ -62,12 +60,12 @@ def test_a_row_has_the_columns_that_are_declared() -> None:
         (
             SUMMARY,
             lambda all: all.update(schema=SCHEMA + 1),
-            "field 'schema' is 3 and this version knows 2",
+            "field 'schema' is 4 and this version knows 3",
         ),
         (
             SUMMARY,
             lambda all: all.update(schema=1),
-            r"is 1 and this version knows 2 \(it tells ranges in words",
+            r"is 1 and this version knows 3 \(it tells ranges in words",
         ),
         (SUMMARY, lambda all: all.pop("schema"), "field 'schema' is None"),
         (SUMMARY, lambda all: all.update(mood="good"), "field 'mood' is not known"),
@@ -86,19 +84,18 @@ def test_a_row_has_the_columns_that_are_declared() -> None:
             lambda all: all["decisions"][0]["rule"].update(auc="high"),
             r"field 'decisions\[0\].rule.auc' is",
         ),
-        (SUMMARY, lambda all: all.update(decisions=[]), "is not a list of decisions"),
+        (SUMMARY, lambda all: all.update(decisions=[]), "field 'decisions' is empty"),
         (SUMMARY, lambda all: all.update(joint=3), "field 'joint' is 3"),
         (SUMMARY, lambda all: all["request"].update(wish={}), "field 'request' does not fit"),
-        (CHECKS, lambda all: all.update(decisions=[]), "field 'decisions' has not 1 entries"),
         (
-            CHECKS,
-            lambda all: all["decisions"][0].update(n_patients=1.5),
-            r"field 'decisions\[0\].n_patients' is 1.5",
+            SUMMARY,
+            lambda all: all["decisions"][0]["check"].update(n_patients=1.5),
+            r"field 'decisions\[0\].check.n_patients' is 1.5",
         ),
         (
-            DIAGNOSTICS,
-            lambda all: all["decisions"][0].update(overlap=[{"physician": "P-1"}]),
-            r"field 'decisions\[0\].overlap\[0\].overlap' is missing",
+            SUMMARY,
+            lambda all: all["decisions"][0]["diagnostics"].update(agreement=[{"method": "a"}]),
+            r"field 'decisions\[0\].diagnostics.agreement\[0\].other' is missing",
         ),
     ],
 )
@@ -124,9 +121,6 @@ def test_damaged_files_and_tables_are_refused(folder: Path, tmp_path: Path) -> N
             read_published(folder)
     (folder / "physicians.parquet").unlink()
     with pytest.raises(InputError, match="physicians.parquet' cannot be read"):
-        read_published(folder)
-    (folder / CHECKS).write_text("{")
-    with pytest.raises(InputError, match="checks.json' is damaged: it is not JSON"):
         read_published(folder)
     with pytest.raises(InputError, match="is not the folder of a measurement"):
         read_published(tmp_path / "elsewhere")

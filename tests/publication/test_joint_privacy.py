@@ -29,7 +29,6 @@ from intravar.publication.hiding import is_few, is_small
 from intravar.publication.joint import (
     NO_RANGE,
     NOT_SHOWN,
-    ROUNDED,
     combinations_of,
     joint_band,
     joint_lines,
@@ -37,7 +36,6 @@ from intravar.publication.joint import (
     published_joint,
 )
 from intravar.publication.results import Decision, Joint, Published
-from intravar.tables import within
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -210,7 +208,7 @@ def test_a_small_combination_takes_numbers_away_and_leaves_a_band(
     shown = published(found, alone, many)
     row = shown.physicians[0]
     assert row.reportable
-    assert shown.band_of(row) is None
+    assert row.band is None
     assert row.differ is not None
     assert any(each.correlation is not None for each in shown.pairs_by_physician)
     few = [first(published(found, alone, (n - 40 - both, 20, 20, both))) for both in range(12)]
@@ -255,11 +253,11 @@ def test_figures_of_all_are_no_finer_than_what_two_dozen_patients_move(
     found: Together, alone: tuple[Decision, ...]
 ) -> None:
     joint = published(found, alone)
-    value, low, high, apart = joint.differ, joint.differ_low, joint.differ_high, joint.differ_apart
+    value, low, high = joint.differ.value, joint.differ.low, joint.differ.high
     assert value is not None
     assert low is not None
     assert high is not None
-    for each in (value, low, high, apart or 0.0):
+    for each in (value, low, high, joint.differ_apart or 0.0):
         assert round(each / 0.05, 6) == round(each / 0.05)
     assert low < value < high
     assert COHORT.truth is not None
@@ -311,11 +309,7 @@ def numbers(value: Any, path: str = "") -> Iterator[str]:
 def test_all_numbers_that_are_left_are_facts_about_the_table(unread: Published) -> None:
     files = files_of(unread)
     summary = json.loads(files["summary.json"])
-    apart = {
-        name: json.loads(files[f"{file}.json"])["decisions"][0]
-        for name, file in (("check", "checks"), ("diagnostics", "diagnostics"))
-    }
-    told = set(numbers({**summary["decisions"][0], **apart}))
+    told = set(numbers(summary["decisions"][0]))
     assert not {path for path in told if not path.startswith(FACTS)}
     assert set(numbers(summary["joint"])) == {"decisions[decision_2].discordance"}
     assert any(path.startswith("by.") for path in numbers(summary["decisions"][1]))
@@ -343,12 +337,3 @@ def test_nothing_of_it_is_drawn_or_said(spoiled: intravar.Measurement, unread: P
     said = repr(spoiled).partition("decision_2\n")
     assert "of 100" not in said[0]
     assert "of 100" in said[2]
-
-
-def test_a_band_to_the_largest_that_there_can_be_stays_open() -> None:
-    for n_decisions in range(2, 9):
-        most = 1 - 0.5**n_decisions
-        table = pl.DataFrame({"differ": [0.12345], "band_low": [0.3], "band_high": [most]})
-        row = table.with_columns(ROUNDED).row(0, named=True)
-        assert row["differ"] == 0.123
-        assert within(row["band_low"], row["band_high"], most) == "30 or more"

@@ -6,10 +6,10 @@ import pytest
 
 from intravar.estimators.noise import Noise
 from intravar.measurement.wider.strata import DealtPatients, Strata, strata_of
-from intravar.publication.results import Change
+from intravar.publication.results import Figure
 from intravar.publication.strata import course_lines, published_strata, strata_lines
 
-NOTHING = Change(None, None, None, None)
+NOTHING = Figure()
 #: Patients of one of four physicians in a stratum, the share decided for, and what was predicted.
 Dealt = tuple[int, float, float]
 
@@ -33,10 +33,11 @@ def test_one_that_is_shown_is_compared_with_nothing() -> None:
     assert np.isfinite(strata.differ)
     told = published_strata(strata, 11)
     assert [row.stratum for row in told.strata] == ["q4"]
-    assert (told.p_value, told.change, told.strata[0].alike) == (None, NOTHING, None)
-    first, only = course_lines(told, "seen")
+    assert (told.p_value, told.change, told.strata[0].alike) == (None, NOTHING, NOTHING)
+    assert course_lines(told) == []
+    first, others = strata_lines(told, "seen")
     assert first.endswith("get different decisions: q4 58.")
-    assert only == "Only one of them can be shown because of small numbers in the others."
+    assert others == "2 are left out because of small numbers."
 
 
 def test_where_few_were_decided_one_way_that_is_the_reason() -> None:
@@ -92,13 +93,13 @@ def test_noise_of_periods_does_not_contradict_their_figures() -> None:
     table = pl.DataFrame(rows, schema=["component", "value", "low", "high"], orient="row")
     noise = dict.fromkeys(names, Noise(**parts, table=table))
     told = published_strata(strata, 11, hidden=True, noise=noise, claim="at most")
-    lines = course_lines(told, "seen", claim="at most")
-    row = told.strata[0]
-    assert row.discordance == pytest.approx(0.52, abs=0.03)
+    lines = strata_lines(told, "seen", claim="at most") + course_lines(told, claim="at most")
+    row, value = told.strata[0], told.strata[0].discordance.value
+    assert value == pytest.approx(0.52, abs=0.03)
     assert row.noise is not None
-    assert row.noise.occasion.value == row.discordance / 2
+    assert row.noise.occasion.value == value / 2
     assert "differently (before 2024-03-01, then from 2024-03-01): 4, then 4, because" in lines[-1]
-    as_told = f"{100 * row.discordance:.0f}"
+    as_told = f"{100 * value:.0f}"
     assert f"before 2024-03-01 {as_told}, " in lines[0]
     assert f"; {as_told}, then {as_told}, because the same physician" in lines[-1]
 
@@ -109,5 +110,6 @@ def test_lower_ends_are_not_rounded_up(claim: str) -> None:
         strata = strata_with(f=(60, 0.4, share), m=(70, 0.5, 0.3))
         told = published_strata(strata, 11, hidden=True, claim=claim)
         for row, exact in zip(told.strata, strata.levels.iter_rows(named=True), strict=True):
-            for name in ("low", "alike_low"):
-                assert 0 <= getattr(row, name) <= exact[name]
+            for low, name in ((row.discordance.low, "low"), (row.alike.low, "alike_low")):
+                assert low is not None
+                assert 0 <= low <= exact[name]

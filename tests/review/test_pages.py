@@ -8,14 +8,14 @@ import openpyxl
 from intravar import documents, review
 from intravar.documents.sheet.sheet import facts
 from intravar.publication.findings import review_lines, review_sentence
-from intravar.publication.results import Review, ReviewFigure
+from intravar.publication.results import Figure, Review
 from intravar.request import Request
 from intravar.review.store import read_stored, write_stored
 from made_published import made_published
 from read_files import text_of
 from review_folders import stored_world
 
-TOLD = Review(0.13, 0.09, 0.18, 120, 0.21, 0.01, 0, None, (), None, None, {})
+TOLD = Review(Figure(0.13, 0.09, 0.18), 120, 0.21, 0.01)
 
 
 def test_the_first_sentence() -> None:
@@ -64,5 +64,5 @@ def test_a_sheet_tells_the_own_figure_only_where_it_is_published() -> None:
 
     assert told(None) == []
     assert told(TOLD) == ["13 of 100"]
-    own = replace(TOLD, physicians={"P-1": ReviewFigure(0.2, 0.1, 0.3)})
+    own = replace(TOLD, physicians={"P-1": Figure(0.2, 0.1, 0.3)})
     assert told(own) == ["20 of 100"]

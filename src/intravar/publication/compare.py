@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from intravar.publication.folders import FIGURES_FILE, JOINT_FILE, PATIENTS_FILE
 from intravar.publication.group import FINE, GROUP_DIGITS
 from intravar.publication.hiding import coarse_step, fraction
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
-from intravar.publication.results import Decision, JointRow, Published, frame_of, rows_of
+from intravar.publication.results import Decision, Figure, JointRow, Published, frame_of, rows_of
 from intravar.publication.scores import FEWEST_PATIENTS
 from intravar.publication.strata import SURE
 from intravar.request import MATTERS, Request, in_section
@@ -146,24 +146,27 @@ class _Pair(NamedTuple):
     stored: tuple[Published, Published]
     exact: bool
 
+    @classmethod
+    def of(
+        cls, first: str | os.PathLike[str], second: str | os.PathLike[str], exact: bool
+    ) -> _Pair:
+        """Read both folders."""
+        folders = Path(first), Path(second)
+        return cls(folders, (read_published(folders[0]), read_published(folders[1])), exact)
+
     def private(self, name: str) -> list[Path]:
         """Return where a file lies in both private folders."""
         return [measurement_folders(folder)[1] / name for folder in self.folders]
 
-    def tables(self, names: Sequence[str], published: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
-        """Return exact figures from the private files of these names, or what was published."""
+    def tables(self, names: Sequence[str]) -> list[pl.DataFrame] | None:
+        """Return exact figures from the private files of these names; None if not asked for."""
         if not self.exact:
-            return list(published)
+            return None
         remedy = Sentence("compare where both were measured, or leave {} out", option("exact"))
         return [
             private_table(folder, name, "exact figures", remedy)
             for folder, name in zip(self.folders, names, strict=True)
         ]
-
-
-def _read(first: str | os.PathLike[str], second: str | os.PathLike[str], exact: bool) -> _Pair:
-    folders = Path(first), Path(second)
-    return _Pair(folders, (read_published(folders[0]), read_published(folders[1])), exact)
 
 
 def compare(
@@ -188,7 +191,32 @@ def compare(
         Whether figures are the exact ones that both private folders keep, also of physicians whose
         figures were not published. The result has names and must not be handed on.
     """
-    pair = _read(first, second, exact)
+    return _one(_Pair.of(first, second, exact), decision)
+
+
+def compare_each(
+    first: str | os.PathLike[str], second: str | os.PathLike[str], *, exact: bool = False
+) -> dict[str, Comparison]:
+    """Compare every decision that two measurements share, and all together if they share all.
+
+    The only decision of each has an empty name.
+    """
+    pair = _Pair.of(first, second, exact)
+    named = [tuple(each.decision for each in published.decisions) for published in pair.stored]
+    if len(named[0]) == len(named[1]) == 1:
+        return {"": _one(pair, None)}
+    shared = tuple(name for name in named[0] if name in named[1])
+    if not shared:
+        raise InputError(
+            f"no decision is in both measurements: {', '.join(named[0])} in the first and "
+            f"{', '.join(named[1])} in the second; measure the same decision twice"
+        )
+    each = {name: _one(pair, name) for name in shared}
+    return {TOGETHER: _together(pair), **each} if set(named[0]) == set(named[1]) else each
+
+
+def _one(pair: _Pair, decision: str | None) -> Comparison:
+    """Compare one decision: the discordance of all together, the parts of noise, physicians."""
     places = [
         chosen_decision([each.decision for each in published.decisions], decision)
         for published in pair.stored
@@ -201,79 +229,45 @@ def compare(
             *methods,
             option("method", methods[0]),
         )
-    names = [file_of(FIGURES_FILE, at) for at in places]
-    tables = pair.tables(names, [each.table for each in chosen])
-    group = _group(chosen, pair, tables)
-    return _compared(pair, tables, group, [[each] for each in chosen], chosen[1].claim)
-
-
-def compare_each(
-    first: str | os.PathLike[str], second: str | os.PathLike[str], *, exact: bool = False
-) -> dict[str, Comparison]:
-    """Compare every decision that two measurements share, and all together if they share all.
-
-    The only decision of each has an empty name.
-    """
-    pair = _read(first, second, exact)
-    named = [tuple(each.decision for each in published.decisions) for published in pair.stored]
-    if len(named[0]) == len(named[1]) == 1:
-        return {"": compare(first, second, exact=exact)}
-    shared = tuple(name for name in named[0] if name in named[1])
-    if not shared:
-        raise InputError(
-            f"no decision is in both measurements: {', '.join(named[0])} in the first and "
-            f"{', '.join(named[1])} in the second; measure the same decision twice"
-        )
-    each = {name: compare(first, second, decision=name, exact=exact) for name in shared}
-    return {TOGETHER: _together(pair), **each} if set(named[0]) == set(named[1]) else each
-
-
-def _together(pair: _Pair) -> Comparison:
-    """Compare how often pairs differ in at least one of several decisions, and in how many."""
-    joints = [each.joint for each in pair.stored if each.joint is not None]
-    shown = [frame_of(each.physicians, JointRow) for each in joints]
-    tables = pair.tables([JOINT_FILE, JOINT_FILE], shown)
-    n, rows = len(joints[0].decisions), []
-    for figure, weight, of in (
-        ("differ", 1, f"pairs that differ in at least one of {n} decisions"),
-        ("n_differences", n, f"differences over all {n} decisions, counted per 100 pairs"),
-    ):
-        names = [f"{figure}{end}" for end in ("", "_low", "_high")]
-        values = [[getattr(each, name) for name in names] for each in joints]
-        step = sum(_step(each.decisions, each.request, weight) for each in pair.stored)
-        exact = tables if pair.exact else None
-        rows += _changed(figure, of, values, step, claim="at most", exact=exact)
-    ends = dict(zip(("differ", "differ_low", "differ_high"), _ENDS, strict=True))
-    tables = [each.rename(ends) for each in tables]
-    return _compared(pair, tables, rows, [each.decisions for each in pair.stored], "at most")
-
-
-def _group(
-    chosen: Sequence[Decision], pair: _Pair, tables: Sequence[pl.DataFrame]
-) -> list[ChangedGroup]:
-    """Return how the discordance of all together changed, and the parts of noise."""
+    exact = pair.tables([file_of(FIGURES_FILE, at) for at in places])
     both = list(zip(chosen, pair.stored, strict=True))
     step = sum(_step_of_mean(each, published.request) for each, published in both)
-    values = [[getattr(each.group, name, None) for name in _ENDS] for each in chosen]
-    exact, claim = tables if pair.exact else None, chosen[1].claim
-    rows = _changed("discordance", chosen[1].compared, values, step, claim=claim, exact=exact)
+    means = [Figure() if each.group is None else each.group.discordance for each in chosen]
+    claim = chosen[1].claim
+    rows = _changed("discordance", chosen[1].compared, means, step, claim, exact)
     noise = [each.group.noise for each in chosen if each.group and each.group.noise]
-    if len(noise) < len(chosen):
-        return rows
     step = max(step, sum(_step([each], published.request) for each, published in both))
     # The whole is a sum of three rounded parts.
     for name, of, far in (
         ("system", SEEN_BY_TWO, 2 * step),
         *((name, f"because {why}", step) for name, why in WHY_DIFFERENT.items()),
     ):
-        # As shares of pairs they are twice as large.
-        parts = [vars(getattr(each, name)).values() for each in noise]
-        values = [[None if each is None else 2 * each for each in part] for part in parts]
-        # Private folders keep no parts of noise.
-        exact = [] if pair.exact else None
+        parts = [getattr(each, name) for each in noise]
         read = claim if name in ("system", "occasion") else "about"
-        rows += _changed(name, pair.stored[1].words.fill(of), values, far, read, exact)
-    return rows
+        if len(parts) == len(chosen):
+            # As shares of pairs they are twice as large. Private folders keep no parts of noise.
+            kept = None if exact is None else ()
+            rows += _changed(name, pair.stored[1].words.fill(of), parts, far, read, kept, times=2)
+    tables = exact or [each.table for each in chosen]
+    return _compared(pair, tables, rows, [[each] for each in chosen], claim)
+
+
+def _together(pair: _Pair) -> Comparison:
+    """Compare how often pairs differ in at least one of several decisions, and in how many."""
+    joints = [each.joint for each in pair.stored if each.joint is not None]
+    exact = pair.tables([JOINT_FILE, JOINT_FILE])
+    n, rows = len(joints[0].decisions), []
+    for figure, weight, of in (
+        ("differ", 1, f"pairs that differ in at least one of {n} decisions"),
+        ("n_differences", n, f"differences over all {n} decisions, counted per 100 pairs"),
+    ):
+        values = [getattr(each, figure) for each in joints]
+        step = sum(_step(each.decisions, each.request, weight) for each in pair.stored)
+        rows += _changed(figure, of, values, step, "at most", exact)
+    ends = dict(zip(("differ", "differ_low", "differ_high"), _ENDS, strict=True))
+    tables = exact or [frame_of(each.physicians, JointRow) for each in joints]
+    tables = [each.rename(ends) for each in tables]
+    return _compared(pair, tables, rows, [each.decisions for each in pair.stored], "at most")
 
 
 def _step(decisions: Sequence[Decision], request: Request, weight: int = 1) -> float:
@@ -300,18 +294,19 @@ def _step_of_mean(decision: Decision, request: Request) -> float:
 def _changed(
     figure: str,
     of: str,
-    values: Sequence[Sequence[float | None]],
+    both: Sequence[Figure],
     step: float,
-    claim: str = "about",
-    exact: Sequence[pl.DataFrame] | None = None,
+    claim: str,
+    exact: Sequence[pl.DataFrame] | None,
+    times: float = 1,
 ) -> list[ChangedGroup]:
-    """Return how a figure of all changed, given with its ends; nothing where it is not published.
+    """Return how a figure of all changed; nothing where it is not published.
 
     `step` is how far rounding of both moves them apart. From `exact` figures of physicians follows
-    the exact mean over their patients; without it nothing exact is known.
+    the exact mean over their patients; without any nothing exact is known.
     """
     of += ", at most" * (claim == "at most")
-    value, low, high = np.array(values, dtype=np.float64).T
+    value, low, high = times * np.array([astuple(each) for each in both], dtype=np.float64).T
     if exact is not None:
         known = pl.col("n_patients").filter(pl.col(figure).is_not_null())
         mean = (pl.col(figure) * pl.col("n_patients")).sum() / known.sum()

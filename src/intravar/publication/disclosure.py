@@ -140,11 +140,10 @@ def without_figures(decision: Decision) -> Decision:
         **dict.fromkeys(("n_reportable", "n_ranked", "n_banded"), 0),
         **dict.fromkeys(("methods", "strata", "changes", "barred_by"), ()),
     }
-    trust = results.Diagnostics(
-        (), (), (), (), (), decision.diagnostics.balance, (), (), None, None
+    trust = results.Diagnostics(balance=decision.diagnostics.balance)
+    return replace(
+        decision, **none, rule=results.Rule(), own_rules=(), diagnostics=trust, physicians=facts
     )
-    rule = results.Rule(None, (), (), ())
-    return replace(decision, **none, rule=rule, own_rules=(), diagnostics=trust, physicians=facts)
 
 
 def _shown_scores(
@@ -237,7 +236,7 @@ def published_rule(rule: SuggestedRule, smallest: int) -> results.Rule:
 
     return results.Rule(
         auc=hiding.fraction(rule.auc),
-        importance=hiding.rounded_rows(rule.importance, results.Importance),
+        importance=hiding.rounded_by(rule.importance, "covariate", "importance"),
         dependence=tuple(
             results.Dependence(
                 row["covariate"], float(f"{row['value']:.3g}"), hiding.fraction(row["share"])

@@ -9,6 +9,8 @@ cannot be told from none; the share to two digits, with ends that follow from th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,27 +29,23 @@ from intravar.publication.scores import ShownScores
 from intravar.tables import hundred, hundredths
 from intravar.wording import USUAL, Words
 
+#: What is told of a kind of patients.
+_SHARES = ("patients", "discordance", "level")
+
 
 def published_location(measurement: Measurement) -> Location | None:
     """Return close calls and kinds of patients; kinds in which few were decided one way are not."""
-    found = measurement.location
-    if found is None:
+    measured, smallest = measurement.location, measurement.request.smallest_cell
+    if measured is None:
         return None
-    step = max(step_over_all(measurement), 0.01)
-    smallest = measurement.request.smallest_cell
+    rounded = partial(hiding.coarse, step=max(step_over_all(measurement), 0.01))
     kinds = [
-        KindOfPatients(
-            row["when"],
-            *(hiding.coarse(row[name], step) for name in ("patients", "discordance", "level")),
-        )
-        for row in found.kinds.iter_rows(named=True)
+        KindOfPatients(row["when"], *(rounded(row[name]) for name in _SHARES))
+        for row in measured.kinds.iter_rows(named=True)
         if hiding.part_is_safe(row["n_for"], row["n_patients"], smallest)
     ]
-    return Location(
-        hiding.coarse(found.close_patients, step),
-        hiding.coarse(found.close_discordance, step),
-        tuple(kinds),
-    )
+    close = rounded(measured.close_patients), rounded(measured.close_discordance)
+    return Location(*close, tuple(kinds))
 
 
 def location_lines(location: Location | None, words: Words = USUAL) -> list[str]:
@@ -59,11 +57,9 @@ def location_lines(location: Location | None, words: Words = USUAL) -> list[str]
     for number, kind in enumerate(location.kinds):
         part = "Most" if (kind.discordance or 0.0) > 0.5 else "The largest part"
         part = "Another part" if number else part
-        ends = (100 * (each or 0.0) for each in (kind.patients, kind.discordance))
-        patients, discordance = (f"{each:.0f} %" for each in ends)
         lines.append(
-            f"{part} of it lies where {kind.when}: {patients} of {words.cases}, {discordance} of "
-            "the discordance."
+            f"{part} of it lies where {kind.when}: {hundred(kind.patients)} % of {words.cases}, "
+            f"{hundred(kind.discordance)} % of the discordance."
         )
     return lines
 
@@ -76,47 +72,38 @@ def published_unrecorded(
     measurement: Measurement, group: told.Group | None
 ) -> told.Unrecorded | None:
     """Return it in proportion to the figure of all; None where it was not looked at."""
-    found = measurement.unrecorded
-    level = None if group is None else group.discordance
-    if found is None or level is None or not found.discordance > 0:
+    measured = measurement.unrecorded
+    level = None if group is None else group.discordance.value
+    if measured is None or level is None or not measured.discordance > 0:
         return None
-    digits, scale = group_digits(measurement.request.smallest_cell), level / found.discordance
+    scale = level / measured.discordance
+    rounded = partial(hiding.fraction, digits=group_digits(measurement.request.smallest_cell))
     reasons = tuple(
-        LeftOut(
-            each.covariate,
-            *(hiding.fraction(scale * value, digits) for value in (each.without, each.lowered)),
-        )
-        for each in found.reasons
+        LeftOut(each.covariate, rounded(scale * each.without), rounded(scale * each.lowered))
+        for each in measured.reasons
     )
-    words = unrecorded_line(level, reasons, found.n_tried, measurement.request.words)
-    return told.Unrecorded(words, reasons, found.n_tried)
+    words = unrecorded_line(level, reasons, measured.n_tried, measurement.request.words)
+    return told.Unrecorded(words, reasons, measured.n_tried)
 
 
 def unrecorded_line(
     discordance: float, reasons: Sequence[LeftOut], n_tried: int, words: Words = USUAL
 ) -> str:
     """Say how far an unrecorded reason could go, measured by the recorded ones."""
-    now = hundredths(discordance, "at most")
     if not reasons:
         tried = f"any one of {n_tried} covariates" if n_tried > 1 else "the covariate"
         return (
             f"How far an unrecorded reason could go cannot be said: without {tried}, decisions are "
             "predicted as well as with it."
         )
-    parts: list[str] = []
-    brings = f" would bring {now} of 100 down"  # is said once
-    for reason in reasons[:MOST_NAMED]:
-        lowered = round(100 * (reason.lowered or 0.0))
-        does = f"{brings} to about {lowered}"
-        if lowered >= now:
-            does = f" would hardly lower {now} of 100"
-        elif lowered == 0:
-            does = f" could explain all {now} of 100"
-        elif parts and (brings in parts[-1] or ", to about" in parts[-1]):
-            does = f", to about {lowered}"
-        who = "one" if parts else "An unrecorded reason"
-        parts.append(f"{who} as strong as {words.label(reason.covariate)}{does}")
-    return f"{'; '.join(parts)}."
+    now = hundredths(discordance, "at most")
+    (strongest, least), *others = (
+        (words.label(each.covariate), min(hundredths(each.lowered or 0.0), now))
+        for each in reasons[:MOST_NAMED]
+    )
+    first = f"An unrecorded reason as strong as {strongest} would bring {now} of 100 down to about"
+    rest = "".join(f"; one as strong as {name}, to about {lowered}" for name, lowered in others)
+    return f"{first} {least}{rest}."
 
 
 #: Figures that are rounded to this or less need no word about it.
@@ -125,8 +112,9 @@ FINE = 0.01
 
 def review_sentence(review: Review, words: Words = USUAL) -> str:
     """Say the reviewed discordance beside what the record alone tells of the same pairs."""
-    middle, low, high = map(hundred, (review.discordance, review.low, review.high))
-    if review.discordance < review.record:
+    figure = review.discordance
+    middle, low, high = map(hundred, (figure.value, figure.low, figure.high))
+    if (figure.value or 0.0) < review.record:
         alone = f"on the record alone it was at most {hundred(review.record, 'at most')}."
     else:
         # A review may lie at the record or above: most pairs that differ were decided alike.
@@ -155,16 +143,16 @@ def review_lines(review: Review, words: Words = USUAL) -> list[str]:
             "in something that matters."
         )
     if review.reasons:
-        shares = (f"{each.reason} ({hundred(each.share or 0)} %)" for each in review.reasons)
+        shares = (f"{why} ({hundred(share)} %)" for why, share in review.reasons.items())
         lines.append(f"Reasons: {', '.join(shares)}.")
     if review.unsure is not None:
         lines.append(
             "Counting unsure pairs as comparable or as different, it lies between "
             f"{hundred(review.unsure.low)} and {hundred(review.unsure.high)} of 100."
         )
-    if review.agreement is not None and review.agreement.kappa is not None:
+    if review.agreement is not None and review.agreement.value is not None:
         lines.append(
-            f"Two reviewers agree with a kappa of {review.agreement.kappa:.1f} (1 always, 0 as "
+            f"Two reviewers agree with a kappa of {review.agreement.value:.1f} (1 always, 0 as "
             "often as by chance)."
         )
     return lines
@@ -195,25 +183,27 @@ def shown_diagnostics(
     n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
     safe = ((events == 0) | (events >= smallest)) & ((n - events == 0) | (n - events >= smallest))
     calibration = measurement.rule.calibration.filter(safe)
-    overlap = hiding.named(tables.overlap[with_size], names).sort("physician")
-    attrition = []
+    parts: list[dict[str, Any]] = []
     if evidence.attrition is not None:
-        counted = evidence.attrition[with_size].drop("n_patients")
-        rows = hiding.named(counted, names).sort("physician")
-        attrition = [(row.pop("physician"), row) for row in rows.to_dicts()]
+        counted = hiding.named(evidence.attrition[with_size].drop("n_patients"), names)
+        parts = counted.sort("physician").to_dicts()
+    attrition = {row.pop("physician"): row for row in parts}
     sure = evidence.anchors and (evidence.anchors.sure_eligible, evidence.anchors.sure_others)
     return told.Diagnostics(
         love=hiding.rounded_rows(pairs.love, told.Difference),
         distances=hiding.rounded_rows(bins, told.Distances),
-        attrition=tuple(
-            told.Attrition(name, parts)
-            for name, parts in attrition
-            if not any(hiding.is_small(count, smallest) for count in parts.values())
-        ),
+        attrition={
+            name: row
+            for name, row in attrition.items()
+            if not any(hiding.is_small(count, smallest) for count in row.values())
+        },
         sweep=hiding.rounded_rows(_safe_sweep(pairs.sweep, smallest), told.SweepStep, 2),
         agreement=hiding.rounded_rows(agreement(compared), told.Agreement, 2),
-        balance=hiding.rounded_rows(tables.balance, told.Balance),
-        overlap=hiding.rounded_rows(overlap, told.Overlap, 2),
+        balance=hiding.rounded_by(tables.balance, "covariate", "between_physicians"),
+        overlap=hiding.rounded_by(
+            hiding.named(tables.overlap[with_size], names).sort("physician"),
+            *("physician", "overlap", 2),
+        ),
         calibration=hiding.rounded_rows(calibration, told.Calibration),
         split_half_reliability=hiding.fraction(pairs.split_half),
         anchor_mass=told.Anchors(*(round(float(each), 2) for each in sure)) if sure else None,

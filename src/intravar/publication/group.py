@@ -26,7 +26,14 @@ from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores, with_rates
 from intravar.measurement.sentences import differences_sentence
 from intravar.publication import hiding
-from intravar.publication.hiding import coarse, coarse_step, fraction, step_over, two_digits
+from intravar.publication.hiding import (
+    coarse,
+    coarse_step,
+    fraction,
+    rounded_figure,
+    step_over,
+    two_digits,
+)
 from intravar.publication.results import Figure, Group, Noise, SelfContradiction
 from intravar.publication.scores import FEWEST_PATIENTS, ShownScores
 from intravar.tables import MOST_DISCORDANCE
@@ -104,7 +111,6 @@ GROUP_DIGITS = 2
 FINE = 0.02
 #: Rounded to more than this the parts of noise would say nothing.
 COARSEST_NOISE = 0.05
-_ENDS = ("value", "low", "high")
 SPREAD = ("spread", "spread_low", "spread_high")
 
 
@@ -125,46 +131,44 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
         group = shown_group(main.scores, main.evidence, published, smallest, phase)
     if group is None:
         return None
-    digits, step = group_digits(smallest), step_over_all(measurement)
-    alike = with_rates(main.scores.take(published.measured))
     whole = group if measurement.group is None else measurement.group
-    names, limit = ("discordance", "low", "high"), main.evidence.upper_limit
-    secret = step <= FINE and smallest > 1
-    told, by = (whole, max(step, 10.0**-digits)) if secret else (group, 10.0**-digits)
-    mean = {name: coarse(getattr(told, name), by, phase if secret else 0.5) for name in names}
-    if limit:
-        for name in ("discordance", "high"):
-            mean[name] = hiding.upwards(getattr(told, name), by, phase if secret else 0.0)
-    spread: dict[str, float | None] = dict.fromkeys(SPREAD)
+    digits, step = group_digits(smallest), step_over_all(measurement)
+    limit, fine = main.evidence.upper_limit, smallest > 1 and step <= FINE
+    told = whole if fine else group
+    mean = rounded_figure(
+        (told.discordance, told.low, told.high),
+        max(step, 10.0**-digits) if fine else 10.0**-digits,
+        phase if fine else None,
+        most=MOST_DISCORDANCE if limit else None,
+    )
+    spread = Figure()
     if whole.differences is not None:
         steps = spread_steps(main.scores, main.evidence, published, smallest)
         spread = told_spread(whole, group, steps, phase, request.matters)
-    explained, noise, repeats = whole.explained, measurement.components, measurement.repeats
+    explained, seen, contradicted = whole.explained, measurement.repeats, None
     shares = () if explained is None else (explained.share, explained.low, explained.high)
-    bound = mean["discordance"] if limit else None
+    if seen is not None:
+        rest = seen.unexplained(main.scores.discordance, main.scores.n_patients)
+        contradicted = SelfContradiction(
+            fraction(seen.model.overall_, digits), fraction(rest, digits)
+        )
+    with_rate, with_half = with_rates(main.scores.take(published.measured)) or (None, None)
     return Group(
-        **mean,
-        **spread,
+        discordance=mean,
+        spread=spread,
         differences=whole.differences,
         matters=request.matters,
         # Nobody has a figure with fewer patients than are asked for.
-        needed=None if whole.needed is None else two_digits(max(whole.needed, request.min_panel)),
-        explained=Figure(
-            *(coarse(min(max(each, 0.0), 1.0), max(step, 0.01), phase) for each in shares)
+        needed=whole.needed and two_digits(max(whole.needed, request.min_panel)),
+        explained=rounded_figure(
+            [min(max(each, 0.0), 1.0) for each in shares], max(step, 0.01), phase
         )
         if shares
         else None,
-        noise=None
-        if noise is None or step > COARSEST_NOISE
-        else published_noise(noise, step, bound),
-        repeats=None
-        if repeats is None
-        else SelfContradiction(
-            fraction(repeats.model.overall_, digits),
-            fraction(repeats.unexplained(main.scores.discordance, main.scores.n_patients), digits),
-        ),
-        with_rate=None if alike is None else fraction(alike[0], 1),
-        with_half=None if alike is None else fraction(alike[1], 1),
+        noise=published_noise(measurement.components, step, mean.value if limit else None),
+        repeats=contradicted,
+        with_rate=fraction(with_rate, 1),
+        with_half=fraction(with_half, 1),
     )
 
 
@@ -204,7 +208,7 @@ def told_spread(
     steps: tuple[float, ...],
     phase: float,
     matters: float,
-) -> dict[str, float | None]:
+) -> Figure:
     """Round the spread and its ends; what the word over all says stays true of them.
 
     Who differ have a lower end above 0, and an upper one that matters; what differs by less than
@@ -216,7 +220,7 @@ def told_spread(
         known, steps, phase = group, (TRACE,) * len(SPREAD), 0.5
     # What is shown of each may tell nothing of differences that there are.
     if not math.isfinite(known.spread) or (whole.spread_low > 0 and not known.spread_low > 0):
-        return dict.fromkeys(SPREAD)
+        return Figure()
     spread, low, high = (
         max(coarse(getattr(known, name), step, phase) or 0.0, 0.0)
         for name, step in zip(SPREAD, steps, strict=True)
@@ -226,7 +230,7 @@ def told_spread(
     low = min(max(low, TRACE), high) if whole.spread_low > 0 else 0.0
     spread = min(max(spread, steps[0] / 2), high) if low else min(spread, high)
     low = min(low, spread)
-    return dict(zip(SPREAD, (round(each, 6) for each in (spread, low, high)), strict=True))
+    return Figure(*(round(each, 6) for each in (spread, low, high)))
 
 
 def step_over_all(measurement: Measurement) -> float:
@@ -235,29 +239,30 @@ def step_over_all(measurement: Measurement) -> float:
     return coarse_step(n, measurement.request.smallest_cell)
 
 
-def published_noise(noise: MeasuredNoise, step: float, bound: float | None = None) -> Noise:
+def published_noise(
+    noise: MeasuredNoise | None, step: float, bound: float | None = None
+) -> Noise | None:
     """Return the parts of noise, rounded once: as shares of pairs, which are twice as large.
 
-    `bound` is the figure of all, as it is told: occasion is the same thing.
+    `bound` is the figure of all, as it is told: occasion is the same thing. Nothing is told where
+    there is none, or where the step is coarse.
     """
-    step = max(step, 0.01) if step > 1e-6 else step
-    parts = {
-        row["component"]: Figure(*(_half(coarse(2 * row[name], step)) for name in _ENDS))
-        for row in noise.table.iter_rows(named=True)
-    }
+    if noise is None or step > COARSEST_NOISE:
+        return None
+    half = (max(step, 0.01) if step > 1e-6 else step) / 2
+    rows = noise.table.select("component", "value", "low", "high").iter_rows()
+    parts = {name: rounded_figure(ends, half) for name, *ends in rows}
     if bound is not None:
-        own, half = parts["occasion"], _half(bound) or 0.0
-        parts["occasion"] = Figure(half, min(own.low or 0.0, half), max(own.high or 0.0, half))
+        parts["occasion"] = _at(round(bound / 2, 6), parts["occasion"])
     values = [parts[name].value for name in ("level", "pattern", "occasion")]
     if None not in values:
-        whole, system = round(sum(value or 0.0 for value in values), 6), parts["system"]
-        ends = min(system.low or 0.0, whole), max(system.high or 0.0, whole)
-        parts["system"] = Figure(whole, *ends)
+        parts["system"] = _at(round(sum(value or 0.0 for value in values), 6), parts["system"])
     return Noise(**parts)
 
 
-def _half(value: float | None) -> float | None:
-    return None if value is None else round(value / 2, 6)
+def _at(value: float, figure: Figure) -> Figure:
+    """Return a figure with another value, which its interval then holds."""
+    return Figure(value, min(figure.low or 0.0, value), max(figure.high or 0.0, value))
 
 
 def differences_line(group: Group, claim: str = "about") -> str | None:
@@ -266,7 +271,7 @@ def differences_line(group: Group, claim: str = "about") -> str | None:
         return None
     return differences_sentence(
         group.differences,
-        *(group.spread, group.spread_low or 0.0, group.spread_high or 0.0),
+        *(group.spread.value, group.spread.low or 0.0, group.spread.high or 0.0),
         needed=group.needed,
         matters=group.matters,
         claim=claim,

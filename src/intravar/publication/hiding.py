@@ -9,10 +9,12 @@ in both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,7 +23,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores
-from intravar.publication.results import Row, rows_of, schema_of
+from intravar.publication.results import Figure, Row, rows_of, schema_of
 from intravar.request import SMALLEST_CELL
 from intravar.tables import MOST_DISCORDANCE
 
@@ -87,6 +89,11 @@ def rounded_rows(table: pl.DataFrame, kind: type[Row], digits: int = DIGITS) -> 
     return rows_of(own.with_columns(pl.col(pl.Float64).round(digits)), kind)
 
 
+def rounded_by(table: pl.DataFrame, key: str, value: str, digits: int = DIGITS) -> dict[str, Any]:
+    """Return a column of fractions, rounded, by the names in another."""
+    return {name: fraction(each, digits) for name, each in table.select(key, value).iter_rows()}
+
+
 def two_digits(count: int) -> int:
     """Round a count to two digits: exact parts would add up to an exact total."""
     return round(count, -max(1, len(str(count)) - 2))
@@ -102,8 +109,10 @@ def coarse(value: float | None, step: float, phase: float = 0.5) -> float | None
     return round(step * round(value / step + phase - 0.5), 6)
 
 
-def upwards(value: float | None, step: float, phase: float = 0.0) -> float | None:
-    """Round an upper limit of a discordance to a multiple of a step, from any `phase` never down.
+def upwards(
+    value: float | None, step: float, phase: float = 0.0, most: float = MOST_DISCORDANCE
+) -> float | None:
+    """Round an upper limit to a multiple of a step, from any `phase` never down, to `most` at most.
 
     Examples
     --------
@@ -111,7 +120,33 @@ def upwards(value: float | None, step: float, phase: float = 0.0) -> float | Non
     (0.2, 0.21, 0.21, 0.5)
     """
     rounded = None if value is None else coarse(value - 1e-9, step, phase + 1)
-    return None if rounded is None else min(rounded, MOST_DISCORDANCE)
+    return None if rounded is None else min(rounded, most)
+
+
+def rounded_figure(
+    ends: Sequence[float | None],
+    step: float,
+    phase: float | None = None,
+    *,
+    most: float | None = None,
+) -> Figure:
+    """Round a figure to a multiple of a step, and the ends of its interval outwards.
+
+    An upper limit, which is `most` at the most, is rounded up. From a secret `phase` all are
+    rounded alike.
+
+    Examples
+    --------
+    >>> rounded_figure((0.206, 0.118, 0.301), 0.02)
+    Figure(value=0.2, low=0.1, high=0.32)
+    """
+    value, low, high = np.array(ends, dtype=np.float64).tolist()
+    up = coarse if most is None else partial(upwards, most=most)
+    if phase is not None:
+        return Figure(up(value, step, phase), coarse(low, step, phase), up(high, step, phase))
+    middle = coarse(value, step) if most is None else up(value, step, 0.0)
+    end = upwards(high, step, most=math.inf if most is None else most)
+    return Figure(middle, coarse(low + 1e-9, step, 0.0), end)
 
 
 def moved(n: float, smallest: int = SMALLEST_CELL) -> float:

@@ -10,15 +10,13 @@ in all added up.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from polars import selectors
 
-from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.arrays import BoolArray, IntArray
 from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
@@ -29,13 +27,13 @@ from intravar.publication import hiding
 from intravar.publication.results import (
     Decision,
     DecisionRow,
+    Figure,
     Joint,
     JointDecision,
     JointPair,
     JointRow,
     PairRow,
     rows_of,
-    told_of,
 )
 from intravar.tables import MOST_DISCORDANCE, hundred, number
 from intravar.wording import USUAL, Words
@@ -49,8 +47,6 @@ COARSEST = 0.1
 CORRELATION = 0.05
 #: Shares of patients are told if their step is no coarser.
 FINEST_SHARE = 0.05
-#: An upper limit and the ends of its interval, and which way they are rounded.
-_ENDS = {"": 0.5, "_low": -0.5, "_high": 0.5}
 #: Where a discordance lies of which nothing is known.
 ANY = (0.0, MOST_DISCORDANCE)
 #: What is said of a decision as it is by itself.
@@ -63,97 +59,63 @@ NEARLY_ALL = 0.95
 NOT_SHOWN = "few decisions, few of one combination, or low reliability"
 NO_RANGE = f"{NOT_SHOWN}; and a range of limits would say nothing"
 UNREAD = "one of the decisions is not interpretable"
-#: Two decisions, over all or of one physician.
-Pair = TypeVar("Pair", JointPair, PairRow)
-#: Ends of bands stay: they follow from what is published, and one may be the largest there can be.
-ROUNDED = (selectors.float() - selectors.starts_with("band_")).round(hiding.DIGITS)
 
 
 def published_joint(
     found: Together, names: Mapping[str, str], decisions: Sequence[Decision]
 ) -> Joint:
-    """Return what several decisions say together, beside what is told of each by itself."""
-    told = hiding.named(found.joint.physicians.drop("differ_error", "n_patients"), names)
-    shown = _shown(found)
-    bands = _bands(found, told["physician"].to_list(), shown, decisions)
-    why = [NO_RANGE if low is None else NOT_SHOWN for low in bands["low"]]
-    physicians = told.with_columns(
-        pl.when(pl.Series(shown)).then(pl.col(pl.Float64)),
-        *(pl.Series(f"band_{end}", ends, pl.Float64) for end, ends in bands.items()),
+    """Return what several decisions say together, beside what is told of each by itself.
+
+    Where nothing may be read of one of them, nothing is told that rests on it.
+    """
+    unread = {each.decision for each in decisions if each.verdict == NOTHING}
+    hides, shown = found.request.smallest_cell > 1, _shown(found) & (not unread)
+    digits = hiding.DIGITS if hides else 15
+    measured = hiding.named(found.joint.physicians.drop("differ_error", "n_patients"), names)
+    ends = _ends(found, measured["physician"].to_list(), decisions)
+    bands = [
+        None if number or unread else joint_band(listed)
+        for number, listed in zip(shown.tolist(), ends, strict=True)
+    ]
+    why = [UNREAD if unread else NO_RANGE if band is None else NOT_SHOWN for band in bands]
+    physicians = measured.with_columns(
+        pl.when(pl.Series(shown)).then(pl.col(pl.Float64).round(digits)),
+        *(
+            pl.Series(f"band_{end}", [band and band[at] for band in bands], pl.Float64)
+            for at, end in enumerate(("low", "high"))
+        ),
         reportable=pl.Series(shown),
         reason=pl.when(~pl.Series(shown)).then(pl.Series(why)),
     )
-    visible = pl.col("physician").is_in(told["physician"].filter(pl.Series(shown)).implode())
+    visible = pl.col("physician").is_in(measured["physician"].filter(pl.Series(shown)).implode())
     more = hiding.named(found.joint.by_decision, names).select(
-        "physician", "decision", "across", "given"
+        "physician",
+        "decision",
+        pl.when(not unread).then(pl.col("across")).round(digits),
+        pl.when(visible).then(pl.col("given")).round(digits),
     )
-    by_physician = (
-        pl.concat(
-            each.table.select(pl.lit(each.decision).alias("decision"), *_ALONE)
-            for each in decisions
-        )
-        .join(more, on=["physician", "decision"], how="left")
-        .with_columns(
-            pl.when("reportable").then(pl.col("across")), pl.when(visible).then(pl.col("given"))
-        )
+    alone = pl.concat(
+        each.table.select(pl.lit(each.decision).alias("decision"), *_ALONE) for each in decisions
     )
+    by_physician = alone.join(more, on=["physician", "decision"], how="left").with_columns(
+        pl.when("reportable").then(pl.col("across"))
+    )
+    # Each is drawn towards the mean of all, hidden ones included.
     figures = pl.col("correlation", "low", "high")
-    if found.request.smallest_cell > 1:
-        # Each is drawn towards the mean of all, hidden ones included.
+    if hides:
         figures = ((figures / CORRELATION).round() * CORRELATION).round(hiding.DIGITS) + 0.0
-    pairs = hiding.named(found.joint.pairs_by_physician, names).with_columns(
+    pairs = hiding.named(found.joint.pairs_by_physician.drop("n_patients"), names).with_columns(
         pl.when(visible).then(figures)
     )
-    rounded = pl.all() if found.request.smallest_cell == 1 else ROUNDED
-    joint = Joint(
-        **_of_all(found),
-        n_reportable=int(physicians["reportable"].sum()),
+    return Joint(
+        **_of_all(found, unread),
+        n_reportable=int(shown.sum()),
         n_banded=physicians["band_low"].count(),
-        decisions=_by_decision(found, decisions),
-        pairs=tuple(_pair(found, row) for row in found.joint.pairs.iter_rows(named=True)),
-        physicians=rows_of(physicians.sort("physician").with_columns(rounded), JointRow),
-        by_physician=rows_of(
-            by_physician.sort("physician", "decision").with_columns(rounded), DecisionRow
-        ),
-        pairs_by_physician=rows_of(
-            pairs.drop("n_patients").sort("physician", "first", "second"), PairRow
-        ),
-    )
-    unread = {each.decision for each in decisions if each.verdict == NOTHING}
-    return _without(joint, unread) if unread else joint
-
-
-def _without(joint: Joint, unread: set[str]) -> Joint:
-    """Return what does not use decisions of which nothing may be read."""
-    order = [each.decision for each in joint.decisions]
-
-    def pair(row: Pair) -> Pair:
-        used = unread & {row.first, row.second}
-        return told_of(row, "physician", "first", "second") if used else row
-
-    later = order[min(order.index(name) for name in unread) :]
-    return told_of(
-        joint,
-        n_reportable=0,
-        n_banded=0,
-        decisions=tuple(
-            replace(
-                each,
-                discordance=None if each.decision in unread else each.discordance,
-                given=None if each.decision in later else each.given,
-            )
-            for each in joint.decisions
-        ),
-        pairs=tuple(map(pair, joint.pairs)),
-        physicians=tuple(
-            told_of(row, "physician", reportable=False, reason=UNREAD) for row in joint.physicians
-        ),
-        # What is pulled together across decisions uses all of them.
-        by_physician=tuple(
-            replace(row, across=None, given=None if row.decision in later else row.given)
-            for row in joint.by_physician
-        ),
-        pairs_by_physician=tuple(map(pair, joint.pairs_by_physician)),
+        decisions=tuple(_decision(found, each, unread) for each in decisions),
+        pairs=tuple(_pair(found, row, unread) for row in found.joint.pairs.iter_rows(named=True)),
+        physicians=rows_of(physicians.sort("physician"), JointRow),
+        by_physician=rows_of(by_physician.sort("physician", "decision"), DecisionRow),
+        pairs_by_physician=rows_of(pairs.sort("physician", "first", "second"), PairRow),
     )
 
 
@@ -179,10 +141,10 @@ def _shown(found: Together) -> BoolArray:
     return shown
 
 
-def _bands(
-    found: Together, physicians: list[str], shown: BoolArray, alone: Sequence[Decision]
-) -> dict[str, list[float | None]]:
-    """Return the ends of bands of those without a number, from what each decision tells of all."""
+def _ends(
+    found: Together, physicians: Sequence[str], alone: Sequence[Decision]
+) -> Iterable[list[tuple[float, float]]]:
+    """Return per physician where the discordance of each decision lies, as it tells by itself."""
     ends: dict[str, list[tuple[float, float]]] = {name: [] for name in physicians}
     for decision in alone:
         main = found.decisions[decision.decision].main
@@ -195,91 +157,78 @@ def _bands(
             else:
                 band = None if row is None else row.band
                 listed.append(ANY if band is None else (band.low, band.high))
-    bands = [
-        None if numbers else joint_band(ends[name])
-        for name, numbers in zip(physicians, shown.tolist(), strict=True)
-    ]
-    return {
-        end: [None if band is None else band[at] for band in bands]
-        for at, end in enumerate(("low", "high"))
-    }
+    return ends.values()
 
 
-def _of_all(found: Together) -> dict[str, float | None]:
-    """Return the figures of all patients with all decisions, with intervals.
+def _of_all(found: Together, unread: set[str]) -> dict[str, Any]:
+    """Return the figures of all patients with all decisions.
 
     What is too high is too high with everybody, so that low ends are averaged; what scatters
     upwards is another matter with each, and high ends are closer than those of physicians.
     """
     table = found.joint.physicians.drop_nulls("differ")
-    n = table["n_patients"].to_numpy()
-    weight = (n / n.sum())[None, :]
-    told: dict[str, float | None] = {}
+    n = 0 if unread else int(table["n_patients"].sum())
+    weight = (table["n_patients"] / table["n_patients"].sum()).to_numpy()[None, :]
+    told: dict[str, Any] = {}
     for name, times in (("differ", 1), ("n_differences", len(found.joint.decisions))):
-        value, low, high = (table[f"{name}{end}"].to_numpy()[None, :] for end in _ENDS)
+        value, low, high = (
+            table[f"{name}{end}"].to_numpy()[None, :] for end in ("", "_low", "_high")
+        )
         mean, _, top = weighted_sum(weight, Interval(low, high, np.zeros_like(low)), value)
-        ends = mean, (weight * low).sum(axis=1), top
-        for (end, way), figure in zip(_ENDS.items(), ends, strict=True):
-            value_of_all = max(float(figure[0]), 0.0)
-            told[f"{name}{end}"] = _coarse(found, value_of_all, int(n.sum()), way, times)
-    told["differ_apart"] = _coarse(found, found.joint.differ_apart, int(n.sum()))
+        ends = np.maximum([mean, (weight * low).sum(axis=1), top], 0.0)
+        told[name] = _limit(found, ends.ravel().tolist(), n, times)
+    told["differ_apart"] = _limit(found, [found.joint.differ_apart] * 3, n).value
     return told
 
 
-def _by_decision(found: Together, alone: Sequence[Decision]) -> tuple[JointDecision, ...]:
-    """Return every decision over all patients, as it is by itself and given those before it."""
-
-    def given(name: str) -> float | None:
-        told = found.joint.by_decision.filter(pl.col("decision") == name).drop("n_patients")
-        table = told.join(found.joint.physicians, on="physician").drop_nulls("given")
-        weight: IntArray = table["n_patients"].to_numpy()
-        if not len(weight):
-            return None
-        values: FloatArray = table["given"].to_numpy()
-        return _coarse(found, float(values @ weight / weight.sum()), int(weight.sum()))
-
-    return tuple(
-        JointDecision(
-            each.decision,
-            None if each.group is None else each.group.discordance,
-            given(each.decision),
-        )
-        for each in alone
-    )
-
-
-def _coarse(
-    found: Together, value: float, n: int, way: float = _ENDS[""], weight: int = 1
-) -> float | None:
-    """Round a limit of all patients to what some of them move: up, or its low end down."""
+def _limit(found: Together, ends: Sequence[float], n: int, times: int = 1) -> Figure:
+    """Round a limit over so many patients to what some of them move; nothing where they are few."""
     smallest = found.request.smallest_cell
-    step = hiding.coarse_step(n, smallest, weight=weight, finest=0.01)
-    told = hiding.coarse(value + way * (step - 1e-9), step)
-    return told if hiding.moved(n, smallest) <= COARSEST else None
+    if not n or hiding.moved(n, smallest) > COARSEST:
+        return Figure()
+    step = hiding.coarse_step(n, smallest, weight=times, finest=0.01)
+    return hiding.rounded_figure(ends, step, most=math.inf)
 
 
-def _pair(found: Together, row: dict[str, Any]) -> JointPair:
-    smallest, n = found.request.smallest_cell, row["n_patients"]
+def _decision(found: Together, alone: Decision, unread: set[str]) -> JointDecision:
+    """Return a decision over all patients, as it is by itself and given those before it."""
+    told = found.joint.by_decision.filter(pl.col("decision") == alone.decision).drop("n_patients")
+    table = told.join(found.joint.physicians, on="physician").drop_nulls("given")
+    n = 0 if unread else int(table["n_patients"].sum())
+    given = float(table["given"].to_numpy() @ table["n_patients"].to_numpy()) / max(n, 1)
+    group = Figure() if alone.group is None else alone.group.discordance
+    return JointDecision(alone.decision, group.value, _limit(found, [given] * 3, n).value)
+
+
+def _pair(found: Together, row: dict[str, Any], unread: set[str]) -> JointPair:
+    smallest, n, names = (
+        found.request.smallest_cell,
+        row["n_patients"],
+        (row["first"], row["second"]),
+    )
+    if not unread.isdisjoint(names):
+        return JointPair(*names)
     share = hiding.coarse_step(n, smallest)
-    pair = (found.predicted.names.index(row[end]) for end in ("first", "second"))
-    both = int(hiding.pair_counts(found.predicted, *pair)[:, 3].sum())
+    a, b = map(found.predicted.names.index, names)
+    both = int(hiding.pair_counts(found.predicted, a, b)[:, 3].sum())
     few = hiding.is_few(both, smallest) or share > FINEST_SHARE
-    told = {
-        name: None if few else hiding.coarse(row[name], share) for name in ("together", "expected")
-    }
     # A residual weighs several times as much as a patient.
     step = hiding.coarse_step(n, smallest, weight=4, finest=0.01)
-    for name, way in (("correlation", 0.0), ("low", -0.5), ("high", 0.5)):
-        told[name] = hiding.coarse(row[name] + way * step, step)
-    steadiness = hiding.fraction(row["steadiness"], 1)
-    return JointPair(row["first"], row["second"], **told, steadiness=steadiness)
+    return JointPair(
+        *names,
+        None if few else hiding.coarse(row["together"], share),
+        None if few else hiding.coarse(row["expected"], share),
+        hiding.rounded_figure((row["correlation"], row["low"], row["high"]), step),
+        hiding.fraction(row["steadiness"], 1),
+    )
 
 
 def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
     """Say what the decisions tell together, a line each, in the words of whoever asked."""
+    differ, number_of = joint.differ, joint.n_differences
     if any(row.reason == UNREAD for row in joint.physicians):
         lines = [f"nothing can be said of all decisions together: {UNREAD}"]
-    elif joint.differ is None:
+    elif differ.value is None:
         few = "there are too few {cases} with all decisions to say anything of all of them"
         lines = [words.fill(few)]
     else:
@@ -287,24 +236,26 @@ def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
             words.fill(
                 "of 100 pairs of comparable {cases}, {told} differ in at least one of {n} "
                 "decisions",
-                told=about(joint.differ, joint.differ_low, joint.differ_high, "at most"),
+                told=about(differ.value, differ.low, differ.high, "at most"),
                 n=len(joint.decisions),
             ),
-            f"on average they differ in at most {number(joint.n_differences or 0, 'at most')} "
-            f"decisions (95 % sure: at most {number(joint.n_differences_high or 0, 'at most')})",
+            f"on average they differ in at most {number(number_of.value, 'at most')} decisions "
+            f"(95 % sure: at most {number(number_of.high, 'at most')})",
             "if decisions were independent of each other, at most "
-            f"{hundred(joint.differ_apart or 0.0, 'at most')} of 100 would differ in at least one",
+            f"{hundred(joint.differ_apart, 'at most')} of 100 would differ in at least one",
         ]
         if not (joint.n_reportable or joint.n_banded):
             lines.append(words.fill("no {decider} has a joint figure: ") + NO_RANGE)
     for pair in joint.pairs:
-        if not ((pair.low or 0.0) > 0 or (pair.high or 0.0) < 0):
+        low, high = pair.correlation.low or 0.0, pair.correlation.high or 0.0
+        if low <= 0 <= high:
             continue
-        often, shares = "more" if (pair.correlation or 0.0) > 0 else "less", ""
-        if pair.together is not None:
-            told = (f"{100 * (each or 0.0):.3g}" for each in (pair.together, pair.expected))
-            shares = f" ({' instead of '.join(told)} of 100 {words.cases})"
+        shares = ""
+        if pair.together is not None and pair.expected is not None:
+            instead = f"{100 * pair.together:.3g} instead of {100 * pair.expected:.3g}"
+            shares = f" ({instead} of 100 {words.cases})"
         both = f"{words.label(pair.first)} and {words.label(pair.second)}"
+        often = "more" if low > 0 else "less"
         lines.append(f"{both} are given together {often} often than covariates explain{shares}")
     return lines
 

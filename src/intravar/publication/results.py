@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from types import NoneType
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
@@ -189,6 +189,11 @@ class JointRow:
     reportable: Annotated[bool, "whether the figures are shown"]
     reason: Annotated[str | None, "fixed words"]
 
+    @property
+    def band(self) -> Band | None:
+        """The band that stands in the place of the joint figure, where there is one."""
+        return _band(self.band_low, self.band_high, most=1.0)
+
 
 @dataclass(frozen=True)
 class DecisionRow:
@@ -260,21 +265,24 @@ def frame_of(rows: Sequence[object], kind: type) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with the ends of its 95 % interval; None where it is not defined."""
+    """A figure with the ends of its interval, of 95 % unless said otherwise; None where unknown.
 
-    value: Annotated[float | None, _NOISE]
-    low: Annotated[float | None, _NOISE]
-    high: Annotated[float | None, _NOISE]
+    It has the rule of the field that it is.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
 class Noise:
     """Why two deciders decide differently for one patient: system = level + pattern + occasion."""
 
-    system: Figure
-    level: Figure
-    pattern: Figure
-    occasion: Figure
+    system: Annotated[Figure, _NOISE]
+    level: Annotated[Figure, _NOISE]
+    pattern: Annotated[Figure, _NOISE]
+    occasion: Annotated[Figure, _NOISE]
 
 
 @dataclass(frozen=True)
@@ -290,19 +298,14 @@ class Group:
     """All deciders together.
 
     `discordance` is the mean over their patients, `spread` the standard deviation of their true
-    values, with the ends of 95 % intervals. `differences` is "differ", "not known" or "less than
-    matters"; `matters` is the spread below which they do not, `needed` how many patients of each it
-    would take. `with_rate` and `with_half` are rank correlations of scores with rates, and with
-    their distance from one half. `explained` is of methods that predict, `repeats` of cases seen
-    twice.
+    values. `differences` is "differ", "not known" or "less than matters"; `matters` is the spread
+    below which they do not, `needed` how many patients of each it would take. `with_rate` and
+    `with_half` are rank correlations of scores with rates, and with their distance from one half.
+    `explained` is of methods that predict, `repeats` of cases seen twice.
     """
 
-    discordance: Annotated[float | None, _MEAN]
-    low: Annotated[float | None, _MEAN]
-    high: Annotated[float | None, _MEAN]
-    spread: Annotated[float | None, _SPREAD]
-    spread_low: Annotated[float | None, _SPREAD]
-    spread_high: Annotated[float | None, _SPREAD]
+    discordance: Annotated[Figure, _MEAN]
+    spread: Annotated[Figure, _SPREAD]
     differences: Annotated[str | None, "one of three words, over all physicians"]
     matters: Annotated[float, _ASKED]
     needed: Annotated[int | None, "a number of patients, two digits"]
@@ -352,45 +355,32 @@ class Unrecorded:
 
 @dataclass(frozen=True)
 class Stratum:
-    """A subgroup or period over all deciders, with 95 % intervals.
+    """A subgroup or period over all deciders.
 
     `alike` is as if as many were decided for in every stratum; periods may have their `noise`.
     """
 
     stratum: Annotated[str, _LEVELS]
     rate: Annotated[float | None, _LEVELS]
-    discordance: Annotated[float | None, _LEVELS]
-    low: Annotated[float | None, _LEVELS]
-    high: Annotated[float | None, _LEVELS]
-    alike: Annotated[float | None, _LEVELS]
-    alike_low: Annotated[float | None, _LEVELS]
-    alike_high: Annotated[float | None, _LEVELS]
+    discordance: Annotated[Figure, _LEVELS]
+    alike: Annotated[Figure, _LEVELS] = Figure()
     noise: Annotated[Noise | None, _LEVELS] = None
-
-
-@dataclass(frozen=True)
-class Change:
-    """The change from the first to the last stratum, and the probability that it matters."""
-
-    value: Annotated[float | None, _LEVELS]
-    low: Annotated[float | None, _LEVELS]
-    high: Annotated[float | None, _LEVELS]
-    probability: Annotated[float | None, _LEVELS]
 
 
 @dataclass(frozen=True)
 class Strata:
     """Subgroups of a column, or periods, compared; `strata` are those that may be shown.
 
-    `p_value` is of the test that they do not differ. From `rule_changed` on fields are of periods
-    alone.
+    `p_value` is of the test that they do not differ. The `change` is from the first to the last,
+    `probability` that it matters. From `rule_changed` on fields are of periods alone.
     """
 
     strata: tuple[Stratum, ...]
     n_left_out: Annotated[int, _LEVELS]
     p_value: Annotated[float | None, _LEVELS]
-    change: Change
-    lines: Annotated[tuple[str, ...], "the same in words"]
+    change: Annotated[Figure, _LEVELS] = Figure()
+    probability: Annotated[float | None, _LEVELS] = None
+    lines: Annotated[tuple[str, ...], "the same in words"] = ()
     rule_changed: Annotated[bool | None, _LEVELS] = None
     n_changed: Annotated[int | None, _LEVELS] = None
 
@@ -401,14 +391,6 @@ class Leak:
 
     column: Annotated[str, _COLUMN]
     why: Annotated[str, "two digits at the most"]
-
-
-@dataclass(frozen=True)
-class Importance:
-    """By how much the prediction of decisions is worse without a covariate (area under ROC)."""
-
-    covariate: Annotated[str, _COLUMN]
-    importance: Annotated[float, "three digits, over patients held out"]
 
 
 @dataclass(frozen=True)
@@ -432,12 +414,18 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Rule:
-    """The rule that the data suggest: how well it predicts, by what, and as a small tree."""
+    """The rule that the data suggest: how well it predicts, by what, and as a small tree.
 
-    auc: Annotated[float | None, "three digits, over patients held out"]
-    importance: tuple[Importance, ...]
-    dependence: tuple[Dependence, ...]
-    tree: tuple[Leaf, ...]
+    The `importance` of a covariate is how much worse decisions are predicted without it (area under
+    ROC).
+    """
+
+    auc: Annotated[float | None, "three digits, over patients held out"] = None
+    importance: Annotated[Mapping[str, float], "three digits, over patients held out"] = field(
+        default_factory=dict
+    )
+    dependence: tuple[Dependence, ...] = ()
+    tree: tuple[Leaf, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -518,16 +506,6 @@ class Distances:
 
 
 @dataclass(frozen=True)
-class Attrition:
-    """What became of a decider's patients when pairs were formed: patients by part."""
-
-    physician: Annotated[str, _PSEUDONYM]
-    parts: Annotated[
-        Mapping[str, int], "left out with the physician where a part of the panel is small"
-    ]
-
-
-@dataclass(frozen=True)
 class SweepStep:
     """What other calipers would have given."""
 
@@ -543,22 +521,6 @@ class Agreement:
     method: Annotated[str, _ASKED]
     other: Annotated[str, _ASKED]
     spearman: Annotated[float | None, f"two digits, {_SHOWN}"]
-
-
-@dataclass(frozen=True)
-class Balance:
-    """Share of a covariate's variance that lies between deciders."""
-
-    covariate: Annotated[str, _COLUMN]
-    between_physicians: Annotated[float | None, "three digits, over covariates alone"]
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """How far a decider's patients cover those of all."""
-
-    physician: Annotated[str, _PSEUDONYM]
-    overlap: Annotated[float, "two digits, of panels whose size is shown"]
 
 
 @dataclass(frozen=True)
@@ -579,74 +541,58 @@ class Anchors:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Tables that tell whether to believe the result; empty where they do not apply."""
+    """Tables that tell whether to believe the result; empty where they do not apply.
 
-    love: tuple[Difference, ...]
-    distances: tuple[Distances, ...]
-    attrition: tuple[Attrition, ...]
-    sweep: tuple[SweepStep, ...]
-    agreement: tuple[Agreement, ...]
-    balance: tuple[Balance, ...]
-    overlap: tuple[Overlap, ...]
-    calibration: tuple[Calibration, ...]
-    split_half_reliability: Annotated[float | None, f"three digits, {_SHOWN}"]
-    anchor_mass: Annotated[Anchors | None, "missing where no rule was found"]
+    `attrition` is what became of each decider's patients when pairs were formed: patients by part.
+    `balance` is the share of each covariate's variance that lies between deciders, `overlap` how
+    far each decider's patients cover those of all.
+    """
 
-
-@dataclass(frozen=True)
-class ReviewFigure:
-    """Discordance among reviewed pairs, with the ends of its 95 % interval."""
-
-    discordance: Annotated[float, _REVIEWED]
-    low: Annotated[float, _REVIEWED]
-    high: Annotated[float, _REVIEWED]
-
-
-@dataclass(frozen=True)
-class ReviewReason:
-    """Why reviewers judged pairs not comparable: a reason, and its share of them."""
-
-    reason: Annotated[str, "one of the reasons that reviewers chose from, of many pairs"]
-    share: Annotated[float | None, _REVIEWED]
+    love: tuple[Difference, ...] = ()
+    distances: tuple[Distances, ...] = ()
+    attrition: Annotated[
+        Mapping[str, Mapping[str, int]],
+        "by pseudonym; left out with the physician where a part of the panel is small",
+    ] = field(default_factory=dict)
+    sweep: tuple[SweepStep, ...] = ()
+    agreement: tuple[Agreement, ...] = ()
+    balance: Annotated[Mapping[str, float | None], "three digits, over covariates alone"] = field(
+        default_factory=dict
+    )
+    overlap: Annotated[
+        Mapping[str, float], "by pseudonym; two digits, of panels whose size is shown"
+    ] = field(default_factory=dict)
+    calibration: tuple[Calibration, ...] = ()
+    split_half_reliability: Annotated[float | None, f"three digits, {_SHOWN}"] = None
+    anchor_mass: Annotated[Anchors | None, "missing where no rule was found"] = None
 
 
 @dataclass(frozen=True)
-class ReviewRange:
-    """Between which figures the result lies, as unsure pairs are counted."""
-
-    low: Annotated[float, _REVIEWED]
-    high: Annotated[float, _REVIEWED]
-
-
-@dataclass(frozen=True)
-class ReviewAgreement:
-    """Agreement of two reviewers: kappa with its 95 % interval."""
-
-    kappa: Annotated[float | None, "one digit; hidden where few pairs were judged alike, or not"]
-    low: Annotated[float | None, "one digit"]
-    high: Annotated[float | None, "one digit"]
-
-
-@dataclass(frozen=True)
-class Review(ReviewFigure):
+class Review:
     """What blind review of pairs found: the discordance among pairs judged comparable.
 
     `n_pairs` were judged, `n_left` have no answer. `record` is the discordance of all pairs alike
     in the record, `step` to which figures are rounded, `explained` the share of the pairs decided
-    differently that reviewers did not find comparable. `physicians` are by what they are called.
+    differently that reviewers did not find comparable. `reasons` are their shares of the pairs
+    judged not comparable. `unsure` pairs, counted as comparable or as different, move the figure
+    between two ends. `agreement` is the kappa of two reviewers. `physicians` are by what they are
+    called.
     """
 
+    discordance: Annotated[Figure, _REVIEWED]
     n_pairs: Annotated[int, "told in blocks of twenty or more"]
     record: Annotated[float, "two digits, over all pairs"]
     step: Annotated[float, "how far the figure was rounded"]
-    n_left: Annotated[int, "told in blocks of twenty or more"]
-    explained: Annotated[float | None, _REVIEWED]
-    reasons: tuple[ReviewReason, ...]
-    unsure: Annotated[ReviewRange | None, "missing where unsure pairs are few"]
+    n_left: Annotated[int, "told in blocks of twenty or more"] = 0
+    explained: Annotated[float | None, _REVIEWED] = None
+    reasons: Annotated[
+        Mapping[str, float | None], f"reasons that reviewers chose from; {_REVIEWED}"
+    ] = field(default_factory=dict)
+    unsure: Annotated[Figure | None, f"{_REVIEWED}; missing where unsure pairs are few"] = None
     agreement: Annotated[
-        ReviewAgreement | None, "missing where few pairs were judged alike, or not"
-    ]
-    physicians: Annotated[Mapping[str, ReviewFigure], _REVIEWED]
+        Figure | None, "one digit; missing where few pairs were judged alike, or not"
+    ] = None
+    physicians: Annotated[Mapping[str, Figure], _REVIEWED] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -715,18 +661,16 @@ class JointDecision:
 class JointPair:
     """Two decisions: the share that got both, and what covariates explain of it.
 
-    `correlation` is of what they leave unexplained, with its 95 % interval; `steadiness` the
-    correlation over deciders of how closely they go with colleagues.
+    `correlation` is of what they leave unexplained; `steadiness` the correlation over deciders of
+    how closely they go with colleagues.
     """
 
     first: Annotated[str, _COLUMN]
     second: Annotated[str, _COLUMN]
-    together: Annotated[float | None, _SOME_BELOW]
-    expected: Annotated[float | None, _SOME_BELOW]
-    correlation: Annotated[float | None, _NOISE]
-    low: Annotated[float | None, _NOISE]
-    high: Annotated[float | None, _NOISE]
-    steadiness: Annotated[float | None, "over all physicians, one digit"]
+    together: Annotated[float | None, _SOME_BELOW] = None
+    expected: Annotated[float | None, _SOME_BELOW] = None
+    correlation: Annotated[Figure, _NOISE] = Figure()
+    steadiness: Annotated[float | None, "over all physicians, one digit"] = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -740,13 +684,9 @@ class Joint:
     `given` (see :class:`JointDecision`).
     """
 
-    differ: Annotated[float | None, _NOISE]
-    differ_low: Annotated[float | None, _NOISE]
-    differ_high: Annotated[float | None, _NOISE]
+    differ: Annotated[Figure, _NOISE]
     differ_apart: Annotated[float | None, _NOISE]
-    n_differences: Annotated[float | None, _NOISE]
-    n_differences_low: Annotated[float | None, _NOISE]
-    n_differences_high: Annotated[float | None, _NOISE]
+    n_differences: Annotated[Figure, _NOISE]
     n_reportable: Annotated[int, _IN_TABLE]
     n_banded: Annotated[int, _IN_TABLE]
     decisions: tuple[JointDecision, ...]
@@ -754,10 +694,6 @@ class Joint:
     physicians: tuple[JointRow, ...]
     by_physician: tuple[DecisionRow, ...]
     pairs_by_physician: tuple[PairRow, ...]
-
-    def band_of(self, row: JointRow) -> Band | None:
-        """Return the band in the place of a decider's joint figure, where there is one."""
-        return _band(row.band_low, row.band_high, most=1 - 0.5 ** len(self.decisions))
 
 
 @dataclass(frozen=True, eq=False)

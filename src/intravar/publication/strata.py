@@ -14,19 +14,18 @@ from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import claim_of
+from intravar.measurement.sentences import SEEN_BY_TWO, WHY_DIFFERENT
 from intravar.measurement.wider.strata import Strata as MeasuredStrata
 from intravar.publication import hiding
 from intravar.publication.group import published_noise
-from intravar.publication.results import Change, ChangeRow, Strata, Stratum, StratumRow, rows_of
+from intravar.publication.results import ChangeRow, Figure, Strata, Stratum, StratumRow, rows_of
 from intravar.publication.scores import ShownScores
 from intravar.request import MATTERS
-from intravar.tables import hundred, most
+from intravar.tables import MOST_DISCORDANCE, hundred, most
 from intravar.wording import USUAL, Words
 
 #: Probability from which on a change is called one.
 SURE = 0.95
-_AS_IT_IS = ("discordance", "low", "high")
-_ALIKE = ("alike", "alike_low", "alike_high")
 _CHANGES = ("change", "low", "high", "shrunken", "probability")
 #: Standard errors from one end of an interval to the other.
 _WIDTH = 2 * float(norm.ppf(0.5 + LEVEL / 2))
@@ -59,33 +58,37 @@ def shown_strata(
         for dealt, strata in asked.items()
     }
     cells, changes = strata_tables(asked, names, hidden, request.smallest_cell)
-    by = course = None
-    words, periods = request.words, measurement.periods
-    claim = claim_of(measurement.main.evidence)
-    if "by" in asked:
-        by = published_strata(
-            asked["by"], request.smallest_cell, hidden=bool(hidden["by"]), claim=claim
-        )
-        lines = strata_lines(by, words.label(str(request.by)), words, claim)
-        by = replace(by, lines=tuple(lines))
-    if periods is not None:
-        own = changes.filter(pl.col("dealt_by") == "period")["probability"]
-        course = published_strata(
-            periods.strata,
+    own = changes.filter(pl.col("dealt_by") == "period")["probability"]
+    words, claim = request.words, claim_of(measurement.main.evidence)
+    told: dict[str, Strata | None] = dict.fromkeys(asked)
+    for dealt, strata in asked.items():
+        periods = measurement.periods if dealt == "period" else None
+        noise = () if periods is None else zip(strata.names, periods.noise, strict=True)
+        compared = published_strata(
+            strata,
             request.smallest_cell,
-            hidden=bool(hidden["period"]),
-            noise=dict(zip(periods.strata.names, periods.noise, strict=True)),
+            hidden=bool(hidden[dealt]),
+            noise=dict(noise),
             claim=claim,
         )
-        course = replace(
-            course,
-            rule_changed=periods.rule_changed if len(course.strata) > 1 else None,
-            n_changed=int((own >= SURE).sum()) if len(own) else None,
-        )
-        lines = course_lines(course, words.label(str(request.date)), words, claim)
-        course = replace(course, lines=tuple(lines))
-    rows = rows_of(cells, StratumRow), rows_of(changes, ChangeRow)
-    return {"by": by, "course": course, "strata": rows[0], "changes": rows[1]}
+        column = words.label(str(request.by))
+        if periods is not None:
+            column = f"period of {words.label(str(request.date))}"
+            compared = replace(
+                compared,
+                rule_changed=periods.rule_changed if len(compared.strata) > 1 else None,
+                n_changed=int((own >= SURE).sum()) if len(own) else None,
+            )
+        lines = strata_lines(compared, column, words, claim)
+        if periods is not None:
+            lines += course_lines(compared, words, claim)
+        told[dealt] = replace(compared, lines=tuple(lines))
+    return {
+        "by": told.get("by"),
+        "course": told.get("period"),
+        "strata": rows_of(cells, StratumRow),
+        "changes": rows_of(changes, ChangeRow),
+    }
 
 
 def unsafe_physicians(
@@ -147,18 +150,16 @@ def published_strata(
         return hiding.coarse_step(n if hidden else float("inf"), smallest, finest=finest)
 
     def stratum(row: Mapping[str, Any]) -> Stratum:
-        name, n = row["stratum"], row["n_patients"]
-        by = step(n)
-        apart = (noise or {}).get(name)
-        rounding = hiding.upwards if claim == "at most" else hiding.coarse
-        figures: dict[str, float | None] = dict.fromkeys(_ALIKE)
-        for each in _AS_IT_IS if differ != differ else _AS_IT_IS + _ALIKE:
-            figures[each] = rounding(row[each], by)
-            if each.endswith("low"):  # never rounded up
-                figures[each] = hiding.coarse(row[each] + 1e-9, by, 0.0)
-        bound = figures["discordance"] if claim == "at most" else None
-        told = None if apart is None else published_noise(apart, step(n, 0.001), bound)
-        return Stratum(name, hiding.coarse(row["rate"], by), **figures, noise=told)
+        name, by = row["stratum"], step(row["n_patients"])
+        top = MOST_DISCORDANCE if claim == "at most" else None
+        as_it_is, alike = (
+            hiding.rounded_figure([row[end] for end in ends], by, most=top)
+            for ends in (("discordance", "low", "high"), ("alike", "alike_low", "alike_high"))
+        )
+        bound = None if top is None else as_it_is.value
+        parts = published_noise((noise or {}).get(name), step(row["n_patients"], 0.001), bound)
+        rate = hiding.coarse(row["rate"], by)
+        return Stratum(name, rate, as_it_is, Figure() if differ != differ else alike, parts)
 
     error = (high - low) / _WIDTH
     # That it is at least as large as the smallest change that matters.
@@ -168,13 +169,8 @@ def published_strata(
         strata=tuple(map(stratum, shown)),
         n_left_out=len(rows) - len(shown),
         p_value=None if differ != differ else float(f"{differ:.1g}"),
-        change=Change(
-            hiding.coarse(change, fewest),
-            hiding.coarse(low, fewest),
-            hiding.coarse(high, fewest),
-            hiding.fraction(probable, 2),
-        ),
-        lines=(),
+        change=Figure(*(hiding.coarse(each, fewest) for each in (change, low, high))),
+        probability=hiding.fraction(probable, 2),
     )
 
 
@@ -216,95 +212,72 @@ def strata_tables(
 
 
 def strata_lines(
-    found: Strata, column: str, words: Words = USUAL, claim: str = "about"
+    told: Strata, column: str, words: Words = USUAL, claim: str = "about"
 ) -> list[str]:
     r"""Say in words how subgroups compare, by figures or upper limits as the `claim` says.
 
     Examples
     --------
-    >>> levels = [Stratum(name, 0.5, *numbers) for name, numbers in
-    ...     {"F": (0.2, 0, 1, 0.21, 0, 1), "M": (0.3, 0, 1, 0.27, 0, 1)}.items()]
-    >>> told = Strata(tuple(levels), 0, 0.001, Change(None, None, None, None), ())
-    >>> print("\n".join(strata_lines(told, "sex")))
+    >>> levels = [Stratum("F", 0.5, Figure(0.2), Figure(0.21))]
+    >>> levels += [Stratum("M", 0.5, Figure(0.3), Figure(0.27))]
+    >>> print("\n".join(strata_lines(Strata(tuple(levels), 0, 0.001), "sex")))
     By sex, of 100 pairs of comparable patients so many get different decisions: F 20, M 30.
     On similar patients: F 21, M 27. They differ (p = 0.001).
     """
-    rows, fill = found.strata, words.fill
+    rows, fill = told.strata, words.fill
     if not rows:
         why = "because in at least one of them few {cases} were decided one way."
         return [fill("By {column}: nothing can be shown, " + why, column=column)]
-    crude = ", ".join(f"{row.stratum} {hundred(row.discordance, claim)}" for row in rows)
-    begin = "By {column}, of 100 pairs of comparable {cases} {much} get different decisions"
-    much = "at most so many" if claim == "at most" else "so many"
-    lines = [fill(begin + ": {crude}.", column=column, crude=crude, much=much)]
-    if len(rows) == 1:
-        return [*lines, "Only one of them can be shown because of small numbers in the others."]
-    if found.n_left_out:
-        lines.append(f"{found.n_left_out} are left out because of small numbers.")
-    if found.p_value is None:
+    crude = ", ".join(f"{row.stratum} {hundred(row.discordance.value, claim)}" for row in rows)
+    begin = "By {column}, of 100 pairs of comparable {cases} {much}so many get different decisions"
+    lines = [fill(begin + ": {crude}.", column=column, crude=crude, much=most(claim))]
+    if told.n_left_out:
+        lines.append(f"{told.n_left_out} are left out because of small numbers.")
+    if told.p_value is not None:
+        alike = ", ".join(f"{row.stratum} {hundred(row.alike.value, claim)}" for row in rows)
+        differ = "They differ" if told.p_value < 1 - SURE else "That they differ is not shown"
+        lines.append(f"On similar {words.cases}: {alike}. {differ} (p = {told.p_value:g}).")
+    elif len(rows) > 1:
         no = "for some two of them, no {decider} has similar {cases} in both."
-        return [*lines, fill("They cannot all be compared: " + no)]
-    alike = ", ".join(f"{row.stratum} {hundred(row.alike, claim)}" for row in rows)
-    differ = "They differ" if found.p_value < 1 - SURE else "That they differ is not shown"
-    lines.append(f"On similar {words.cases}: {alike}. {differ} (p = {found.p_value:g}).")
+        lines.append(fill("They cannot all be compared: " + no))
     return lines
 
 
-def course_lines(
-    found: Strata, column: str, words: Words = USUAL, claim: str = "about"
-) -> list[str]:
+def course_lines(told: Strata, words: Words = USUAL, claim: str = "about") -> list[str]:
     """Say in words what became of the physicians over time."""
-    lines = strata_lines(found, f"period of {column}", words, claim)
-    if found.change.value is None:
-        return lines
-    if found.rule_changed:
+    change, lines = told.change, []
+    if change.value is None:
+        return []
+    if told.rule_changed:
         lines.append(
             "What is decided depends on when: the rule changed. Each period is measured by its own."
         )
-    moved = found.change
     low, value, high = (
-        "–" if each is None else f"{round(100 * each):+d}"
-        for each in (moved.low, moved.value, moved.high)
+        f"{round(100 * (each or 0.0)):+d}" for each in (change.low, change.value, change.high)
     )
-    what = "less" if (moved.value or 0) > 0 else "more"
-    how = "no change of consistency that matters is shown: {told}."
-    if (moved.probability or 0) >= SURE:
-        how = "{deciders} became {what} consistent: {told} from the first to the last."
-    told = f"{value} [{low}, {high}] of 100 pairs"
-    lines.append(words.fill("On {cases} alike, " + how, what=what, told=told))
-    if found.n_changed is not None:
+    how = "no change of consistency that matters is shown"
+    if (told.probability or 0) >= SURE:
+        how = f"{{deciders}} became {'less' if change.value > 0 else 'more'} consistent"
+    moved = f": {value} [{low}, {high}] of 100 pairs from the first to the last."
+    lines.append(words.fill("On {cases} alike, " + how) + moved)
+    if told.n_changed is not None:
         lines.append(
             words.fill(
                 "Of single {deciders} whose periods are shown, {n} changed by more than {matters} "
                 "of 100 with a probability of {sure} % or more, many having been looked at.",
-                n=found.n_changed,
+                n=told.n_changed,
                 matters=hundred(MATTERS),
                 sure=hundred(SURE),
             )
         )
-    return [*lines, *_noise_lines(found.strata, words, claim)]
-
-
-def _noise_lines(rows: tuple[Stratum, ...], words: Words, claim: str) -> list[str]:
-    first, last = (rows[0].noise, rows[-1].noise) if rows else (None, None)
-    if first is None or last is None:
-        return []
-    why = {
-        "level": "they differ in how often they {say_yes}",
-        "pattern": "they weigh {cases} differently",
-        "occasion": "the same {decider} would decide differently on another occasion",
-    }
-    told = []
-    for part, reason in why.items():
-        shares = (hundred(2 * (getattr(each, part).value or 0.0), claim) for each in (first, last))
-        told.append(f"{', then '.join(shares)}, because {words.fill(reason)}")
-    return [
-        words.fill(
-            "Of 100 {cases} seen by two of them, {much}so many would be decided differently "
-            "({first}, then {last}): {told}.",
-            much=most(claim),
-            first=rows[0].stratum,
-            last=rows[-1].stratum,
-            told="; ".join(told),
-        )
-    ]
+    ends = told.strata[0], told.strata[-1]
+    noise = [each.noise for each in ends if each.noise is not None]
+    if len(noise) < len(ends):
+        return lines
+    parts = []
+    for part, why in WHY_DIFFERENT.items():
+        shares = (hundred(2 * (getattr(each, part).value or 0.0), claim) for each in noise)
+        parts.append(f"{', then '.join(shares)}, because {words.fill(why)}")
+    begin = f"Of 100 {words.fill(SEEN_BY_TWO)}, {most(claim)}so many would be decided differently"
+    when = ", then ".join(each.stratum for each in ends)
+    return [*lines, f"{begin} ({when}): {'; '.join(parts)}."]

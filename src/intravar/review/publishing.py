@@ -193,39 +193,35 @@ def published_review(opened: Folder, stored: Stored, found: Review) -> results.R
     unsure = agreement = None
     low, high = found.if_comparable, found.if_different
     if low is not None and high is not None and not is_few(found.n_unsure, smallest):
-        unsure = results.ReviewRange(*_outwards(min(low, high), max(low, high), told.step))
+        unsure = results.Figure(None, *_outwards(min(low, high), max(low, high), told.step))
     agreed = found.agreement
     if agreed is not None and not any(
         is_few(count, smallest) for count in (agreed.n_same, agreed.n_pairs - agreed.n_same)
     ):
         figures = (coarse(each, 2 * step) for each in (agreed.kappa, agreed.low, agreed.high))
-        agreement = results.ReviewAgreement(*figures)
+        agreement = results.Figure(*figures)
     physicians = {}
     names = opened.shown_names
     for name, _, discordance, low, high, _ in found.physicians.iter_rows():
         own = kinds_of(judged.filter(pl.col("physician") == name))
         if name in names and not (rounded and any(kind.is_few(smallest) for kind in own)):
             figure = coarse(discordance, step) or 0.0, *_outwards(low, high, step)
-            physicians[names[name]] = results.ReviewFigure(*figure)
+            physicians[names[name]] = results.Figure(*figure)
     return results.Review(
-        discordance=told.discordance,
-        low=told.low,
-        high=told.high,
+        discordance=results.Figure(told.discordance, told.low, told.high),
         n_pairs=found.n_pairs,
         record=round(record, 2 if rounded else 6),
         step=told.step,
         n_left=found.n_left,
         explained=coarse(found.explained, step) if open_counts else None,
-        reasons=_reasons(found.reasons, smallest, step) if open_counts else (),
+        reasons=_reasons(found.reasons, smallest, step) if open_counts else {},
         unsure=unsure if open_counts and found.n_unsure else None,
         agreement=agreement,
         physicians=dict(sorted(physicians.items())),
     )
 
 
-def _reasons(
-    reasons: Mapping[str, int], smallest: int, step: float
-) -> tuple[results.ReviewReason, ...]:
+def _reasons(reasons: Mapping[str, int], smallest: int, step: float) -> dict[str, float | None]:
     """Return reasons that many pairs have; the others together, if they are many too.
 
     Words of a reviewer's own are not told: they could name somebody.
@@ -238,7 +234,7 @@ def _reasons(
         rest += many.pop(min(many, key=lambda why: many[why]))
     if rest and not is_few(rest, smallest):
         many["other reasons"] = rest
-    return tuple(results.ReviewReason(why, coarse(n / total, step)) for why, n in many.items())
+    return {why: coarse(n / total, step) for why, n in many.items()}
 
 
 def _outwards(low: float, high: float, step: float) -> tuple[float, float]:

@@ -119,19 +119,19 @@ def headline(decision: Decision, words: Words) -> tuple[str, str]:
     """Return the group's figure in a sentence, and how sure it is; a review comes first."""
     group = decision.group
     told, sure = "No figure can be given.", ""
-    if group is not None and group.discordance is not None:
-        claim = decision.claim
-        figure, high = (hundred(each, claim) for each in (group.discordance, group.high))
-        level = (
-            f"between {hundred(group.low)} and {high}" if decision.ranged else f"{claim} {figure}"
+    if group is not None and group.discordance.value is not None:
+        claim, low = decision.claim, hundred(group.discordance.low)
+        figure, high = (
+            hundred(each, claim) for each in (group.discordance.value, group.discordance.high)
         )
+        level = f"between {low} and {high}" if decision.ranged else f"{claim} {figure}"
         told = f"Of 100 {decision.compared}, {level} get different decisions"
         sure = f"Both {words.cases} of a pair are of the same {words.decider}."
         if decision.ranged:
             sure = f"Every level in this range fits the data equally well. {sure}"
-        elif group.low is not None and group.high is not None:
+        elif group.discordance.high is not None:
             limit = f"An upper limit: with 95 % confidence at most {high}."
-            ends = f"95 % interval {hundred(group.low)} to {high}."
+            ends = f"95 % interval {low} to {high}."
             sure = f"{ends if claim == 'about' else limit} {sure}"
     if decision.review is None:
         return told, sure
@@ -158,7 +158,7 @@ def summary_lines(decision: Decision, words: Words) -> list[str]:
 def _differ(decision: Decision, words: Words) -> list[str]:
     """Say whether deciders differ, and whether their order tells more than their rates."""
     group = decision.group
-    if group is None or group.discordance is None:
+    if group is None or group.discordance.value is None:
         return []
     lines = (
         differences_line(group, decision.claim),
@@ -170,7 +170,7 @@ def _differ(decision: Decision, words: Words) -> list[str]:
 def caveats(decision: Decision, words: Words) -> list[str]:
     """Return what limits the group's figure, what changes the conclusion first."""
     group = decision.group
-    if group is None or group.discordance is None:
+    if group is None or group.discordance.value is None:
         return []
     explained = None if group.explained is None else group.explained.value
     lines = [_NOT_EXPLAINED if explained is None else words.said(explained_sentence(explained))]
@@ -291,7 +291,8 @@ def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words)
         largest = max(parts, key=lambda part: part.of_hundred)
         steps.append(f"{largest.remedy} ({largest.shown} of 100).")
     rule, group = decision.rule, decision.group
-    named = [words.label(row.covariate) for row in rule.importance[:3] if row.importance >= TELLS]
+    weights = list(rule.importance.items())[:3]
+    named = [words.label(name) for name, weight in weights if weight >= TELLS]
     explained = None if group is None or group.explained is None else group.explained.value
     if named and rule.auc is not None and (explained is None or explained >= SOME_RULE):
         listed = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))

@@ -99,9 +99,10 @@ def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
 def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
     """Return a hundred pairs of cases; those decided differently have two kinds of dots."""
     group = decision.group
-    if group is None or group.discordance is None or decision.verdict == NOTHING or decision.ranged:
+    value = None if group is None else group.discordance.value
+    if value is None or decision.verdict == NOTHING or decision.ranged:
         return None
-    return pairs_picture(group.discordance, decision.claim, words)
+    return pairs_picture(value, decision.claim, words)
 
 
 def pairs_picture(share: float, claim: str, words: Words, where: str = "") -> Figure:
@@ -155,13 +156,13 @@ def _strata_figure(part: Strata, name: str, title: str, words: Words, claim: str
             [
                 Dot(100 * value, f"{most(claim)}{hundred(value, claim)} {what}", kind)
                 for value, what, kind in (
-                    (row.discordance, "as it is", "hollow"),
-                    (row.alike, similar, "point"),
+                    (row.discordance.value, "as it is", "hollow"),
+                    (row.alike.value, similar, "point"),
                 )
                 if value is not None
             ],
-            [("interval", 100 * row.alike_low, 100 * row.alike_high)]
-            if row.alike_low is not None and row.alike_high is not None
+            [("interval", 100 * row.alike.low, 100 * row.alike.high)]
+            if row.alike.low is not None and row.alike.high is not None
             else [],
         )
         for row in part.strata
@@ -171,7 +172,7 @@ def _strata_figure(part: Strata, name: str, title: str, words: Words, claim: str
         f"{words.decided_for} everywhere; each {words.decider} is compared with itself only."
     )
     key = [("hollow", "as it is"), ("point", f"{similar}, with the figure's 95 % interval")]
-    if all(row.alike is None for row in part.strata):
+    if all(row.alike.value is None for row in part.strata):
         reading, key = "", key[:1]
     return row_figure(f"strata-{name}", title, rows, axis_of(claim), reading=reading, key=key)
 
@@ -185,9 +186,17 @@ def _strata_table(part: Strata, sheet: str, column: str, words: Words, claim: st
         [
             (column, 2, lambda row: row.stratum),
             (words.decided_for, 1, lambda row: hundred(row.rate) + " %" * (row.rate is not None)),
-            (of_pairs(claim), 1, lambda row: hundred(row.discordance, claim)),
-            ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high, claim)),
-            (f"{most(claim)}on similar {words.cases}", 1.2, lambda row: hundred(row.alike, claim)),
-            ("95 % interval", 1.2, lambda row: hundreds(row.alike_low, row.alike_high, claim)),
+            (of_pairs(claim), 1, lambda row: hundred(row.discordance.value, claim)),
+            (
+                "95 % interval",
+                1.2,
+                lambda row: hundreds(row.discordance.low, row.discordance.high, claim),
+            ),
+            (
+                f"{most(claim)}on similar {words.cases}",
+                1.2,
+                lambda row: hundred(row.alike.value, claim),
+            ),
+            ("95 % interval", 1.2, lambda row: hundreds(row.alike.low, row.alike.high, claim)),
         ],
     )

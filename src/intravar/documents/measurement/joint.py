@@ -37,9 +37,9 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
     ]
     figures, pairs = _decisions_figure(words, joint, published.first.claim), _pairs(words, joint)
     together: list[Block] = [*figures, *([blocks.Bullets(lines[1:])] if lines[1:] else [])]
-    if joint.differ is not None:
+    if joint.differ.value is not None:
         where = " in at least one decision"
-        together.insert(0, pairs_picture(joint.differ, "at most", words, where))
+        together.insert(0, pairs_picture(joint.differ.value, "at most", words, where))
     steps = _next_steps(published, joint)
     cards = [
         blocks.Card("The decisions together", together),
@@ -104,7 +104,7 @@ def together_table(words: Words, joint: Joint) -> Table:
         joint.physicians,
         [
             (words.decider, 2, lambda row: row.physician),
-            (differ, 2.5, lambda row: _of_hundred(row.differ, joint.band_of(row), "at most")),
+            (differ, 2.5, lambda row: _of_hundred(row.differ, row.band, "at most")),
             (
                 "95 % interval",
                 1.2,
@@ -166,8 +166,12 @@ def _pairs(words: Words, joint: Joint) -> Table:
             ("decisions", 2.5, lambda row: f"{words.label(row.first)}, {words.label(row.second)}"),
             ("got both", 1, lambda row: number(row.together)),
             ("expected", 1, lambda row: number(row.expected)),
-            ("correlation", 1.1, lambda row: number(row.correlation)),
-            ("95 % interval", 1.4, lambda row: f"{number(row.low)} to {number(row.high)}"),
+            ("correlation", 1.1, lambda row: number(row.correlation.value)),
+            (
+                "95 % interval",
+                1.4,
+                lambda row: f"{number(row.correlation.low)} to {number(row.correlation.high)}",
+            ),
             ("like colleagues", 1.2, lambda row: number(row.steadiness)),
         ],
         meanings={
@@ -203,9 +207,10 @@ def _pairs_figure(words: Words, joint: Joint) -> list[blocks.Figure]:
     """Return which decisions are taken together more, or less, than the record explains."""
     rows = []
     for row in joint.pairs:
-        if row.correlation is not None:
-            low, high, value = (max(end or 0, 0) for end in (row.low, row.high, row.correlation))
-            dot = Dot(value, number(row.correlation))
+        figure = row.correlation
+        if figure.value is not None:
+            low, high, value = (max(end or 0, 0) for end in (figure.low, figure.high, figure.value))
+            dot = Dot(value, number(figure.value))
             name = f"{words.label(row.first)}, {words.label(row.second)}"
             rows.append(Labelled(name, [dot], [("interval", low, high)]))
     title = "Which decisions go together more than the record explains"

@@ -64,16 +64,14 @@ def rule_blocks(decision: Decision, words: Words) -> list[Block]:
 
 def importance(decision: Decision, words: Words) -> Block | None:
     """Return the most important covariates; a sentence where they hardly differ."""
-    rows = [
-        (words.label(row.covariate), row.importance)
-        for row in decision.rule.importance[:MOST_IMPORTANT]
-    ]
+    listed = list(decision.rule.importance.items())[:MOST_IMPORTANT]
+    rows = [(words.label(name), value) for name, value in listed]
     if not rows:
         return None
     values = [value for _, value in rows]
-    listed = ", ".join(name for name, _ in rows)
     if len(rows) < 2 or max(values) - min(values) < ALIKE * max(values):
-        return Paragraph(f"Decisions depend on these about equally: {listed}.")
+        names = ", ".join(name for name, _ in rows)
+        return Paragraph(f"Decisions depend on these about equally: {names}.")
     title = "What the decisions depend on"
     told = "How much worse decisions are predicted when a column is shuffled, the longest first."
     weights = ", ".join(f"{name} {value:.3f}" for name, value in rows)
@@ -84,17 +82,17 @@ def importance(decision: Decision, words: Words) -> Block | None:
 
 def dependences(decision: Decision, words: Words) -> list[Figure]:
     """Return how the share decided for goes with each of the most important covariates."""
-    listed, made = decision.rule.importance[:MOST_DEPENDENCE], []
+    listed, made = list(decision.rule.importance.items())[:MOST_DEPENDENCE], []
     dates = {row.column for row in decision.check.columns if row.kind == "date"}
-    for place, each in enumerate(listed, 1):
-        if place > 1 and each.importance < WORTH_SHOWING * listed[0].importance:
+    for place, (covariate, weight) in enumerate(listed, 1):
+        if place > 1 and weight < WORTH_SHOWING * listed[0][1]:
             continue
-        called, axis = words.label(each.covariate), f"% {words.decided_for}"
-        date = each.covariate in dates
-        if named := _named(decision, each.covariate):
+        called, axis = words.label(covariate), f"% {words.decided_for}"
+        date = covariate in dates
+        if named := _named(decision, covariate):
             told = ", ".join(f"{share:.0f} % at {name}" for name, share in named)
             plot = bar_plot(axis, named, most=100.0, unit=" %")(NARROW)
-        elif points := _points(decision, each.covariate):
+        elif points := _points(decision, covariate):
             (first, low), (last, high) = points[0], points[-1]
             told = f"from {low:.0f} % at {_at(first, date)} to {high:.0f} % at {_at(last, date)}"
             values = [value for value, _ in points]

@@ -90,14 +90,15 @@ def attrition(decision: Decision, words: Words) -> Block | None:
     rows = decision.diagnostics.attrition
     if not rows:
         return None
-    counts = np.array([list(row.parts.values()) for row in rows], dtype=float)
+    counts = np.array([list(parts.values()) for parts in rows.values()], dtype=float)
+    names = list(next(iter(rows.values())))
     shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     lost = [
         f"{share:.0f} % {LOST[part]}"
-        for part, share in zip(rows[0].parts, shares.mean(axis=0).tolist(), strict=True)
+        for part, share in zip(names, shares.mean(axis=0).tolist(), strict=True)
         if part in LOST
     ]
-    paired = shares[:, list(rows[0].parts).index("paired")]
+    paired = shares[:, names.index("paired")]
     return Paragraph(
         f"Of each {words.decider_own} {words.cases}, {paired.mean():.0f} % were paired on average, "
         f"from {paired.min():.0f} to {paired.max():.0f} %; {', '.join(lost)}."
@@ -155,9 +156,9 @@ def agreement(decision: Decision, words: Words) -> Table | None:
 def balance(decision: Decision, words: Words) -> Block | None:
     """Return in what deciders' cases differ; a sentence where they are alike."""
     rows = [
-        (words.label(row.covariate), row.between_physicians)
-        for row in decision.diagnostics.balance
-        if row.between_physicians is not None
+        (words.label(name), share)
+        for name, share in decision.diagnostics.balance.items()
+        if share is not None
     ]
     rows = sorted(rows, key=lambda row: -row[1])[:MOST_BALANCE]
     if not rows:
@@ -179,10 +180,10 @@ def balance(decision: Decision, words: Words) -> Block | None:
 
 def overlap(decision: Decision, words: Words) -> Block | None:
     """Return how much every decider's cases are like those of all; a sentence where they are."""
-    rows = sorted(decision.diagnostics.overlap, key=lambda row: (row.overlap, row.physician))
+    rows = sorted((value, who) for who, value in decision.diagnostics.overlap.items())
     if not rows:
         return None
-    values = np.array([row.overlap for row in rows], dtype=float)
+    values = np.array([value for value, _ in rows], dtype=float)
     told = (
         f"How similar each {words.decider_own} {words.cases} are to those of all: 1 is the same "
         f"mix, 0 is nothing in common. The lowest is {values.min():.2f}, the median "
@@ -192,10 +193,7 @@ def overlap(decision: Decision, words: Words) -> Block | None:
         return Paragraph(told)
 
     place = {row.physician: at for at, row in enumerate(decision.physicians)}
-    dots = [
-        Dot(row.overlap, f"{row.physician}: {row.overlap:.2f}", who=place.get(row.physician))
-        for row in rows
-    ]
+    dots = [Dot(value, f"{who}: {value:.2f}", who=place.get(who)) for value, who in rows]
 
     def plot(width: int) -> Plot:
         if len(rows) > MOST_SINGLE:

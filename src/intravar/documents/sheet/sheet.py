@@ -185,7 +185,7 @@ def _of_several(
     peers = [each.differ for each in joint.physicians if each.physician != physician]
     differences = row.n_differences
     known = {
-        "the figure of all together": _hundred(joint.differ, "at most"),
+        "the figure of all together": _hundred(joint.differ.value, "at most"),
         "your figure if the decisions were independent of each other": _hundred(
             row.differ_apart, "at most"
         ),
@@ -328,7 +328,7 @@ def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
     if row.differ is not None:
         told = about(row.differ, row.differ_low, row.differ_high, "at most")
         return f"at most {hundred(row.differ, 'at most')} of 100", f"{pairs}, {told} {differ}."
-    if (band := joint.band_of(row)) is not None:
+    if (band := row.band) is not None:
         why = f"{words.fill(AS_RANGE)}, or too little is known"
         limit = f"The upper limit is shown as a range, {why}."
         return f"{band.of_hundred('at most')} of 100", f"{pairs}, at most so many {differ}. {limit}"
@@ -352,15 +352,13 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
     }
     if row.rate is not None and share is not None:
         known[words.fill("your {rate_of_yes}")] += f" (all: {100 * share:.0f} %)"
-    if group is not None and group.discordance is not None:
+    if group is not None and group.discordance.value is not None:
         every = f"the figure of all together, over all {words.cases}"
-        known[every] = _hundred(group.discordance, decision.claim)
+        known[every] = _hundred(group.discordance.value, decision.claim)
     if review is not None:
         own = review.physicians.get(row.physician)
-        whose, reviewed = ("all together", review) if own is None else ("yours", own)
-        known[f"{whose}, among pairs that reviewers found comparable"] = _hundred(
-            reviewed.discordance
-        )
+        whose, reviewed = ("all together", review.discordance) if own is None else ("yours", own)
+        known[f"{whose}, among pairs that reviewers found comparable"] = _hundred(reviewed.value)
     if row.rank is not None and decision.verdict not in UNRANKED:
         ends = f"{row.rank:.0f}, from {row.rank_low} to {row.rank_high}"
         known["your rank (1 is the most consistent; chance is allowed for)"] = ends
@@ -381,7 +379,8 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
     ):
         if part is None:
             continue
-        whose, group = (dealt, physician), {row.stratum: row.discordance for row in part.strata}
+        group = {row.stratum: row.discordance.value for row in part.strata}
+        whose = dealt, physician
         rows = [
             own_row(each.stratum, own, group.get(each.stratum), claim)
             for each in decision.strata
