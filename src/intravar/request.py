@@ -274,15 +274,15 @@ class Request:
         >>> Request(physician="doctor", decision="statin").as_dict()["limits"]
         {'min_panel': 30, 'min_reliability': 0.4, 'matters': 0.02, 'smallest_cell': 11}
         """
-        found: dict[str, dict[str, Any]] = {}
+        sections: dict[str, dict[str, Any]] = {}
         for each in fields(self):
             value = getattr(self, each.name)
             if value is not None and value != ():
                 plain = list(value) if isinstance(value, tuple) else value
                 if each.type == "Labels":
                     plain = dict(value)
-                found.setdefault(each.metadata["section"], {})[each.name] = plain
-        return found
+                sections.setdefault(each.metadata["section"], {})[each.name] = plain
+        return sections
 
     def to_toml(self, source: str | None = None) -> str:
         """Return the request as a file that `intravar measure` takes."""
@@ -356,14 +356,14 @@ def _labels(name: str, value: Any) -> Labels:
     listed = value.items() if isinstance(value, Mapping) else value
     if isinstance(listed, str) or not isinstance(listed, Iterable):
         listed = [listed]
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for each in listed:
         pair = each.partition("=")[::2] if isinstance(each, str) and "=" in each else each
         column, label = pair if isinstance(pair, tuple | list) and len(pair) == 2 else ("", "")
         if not (isinstance(column, str) and isinstance(label, str) and column.strip()):
             raise InputError("{} has {!r}; give COLUMN=label", option(name), each)
-        found[column.strip()] = label if isinstance(label, SharedLabel) else label.strip()
-    return tuple(found.items())
+        labels[column.strip()] = label if isinstance(label, SharedLabel) else label.strip()
+    return tuple(labels.items())
 
 
 class SharedLabel(str):
@@ -375,9 +375,9 @@ def read_words(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     They are `decider_word`, `case_word`, `decision_word`, `title` and `[labels]`.
     """
-    found = _flat({"words": _read_toml(path)}, path)
-    labels = _labels("labels", found.pop("labels", ()))
-    return found | {"labels": tuple((name, SharedLabel(text)) for name, text in labels)}
+    words = _flat({"words": _read_toml(path)}, path)
+    labels = _labels("labels", words.pop("labels", ()))
+    return words | {"labels": tuple((name, SharedLabel(text)) for name, text in labels)}
 
 
 def _with_file(path: str | os.PathLike[str], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -427,7 +427,7 @@ def request_of(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> Reque
 
 def _flat(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, Any]:
     sections = {each.metadata["section"] for each in fields(Request)}
-    found: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     for section, values in stored.items():
         if section not in sections:
             raise unknown_name("section", section, sections, remedy=f"in '{path}'")
@@ -438,8 +438,8 @@ def _flat(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, 
         for name in entries:
             if name not in known:
                 raise unknown_name(f"entry of [{section}]", name, known, remedy=f"in '{path}'")
-        found |= entries
-    return found
+        given |= entries
+    return given
 
 
 def shown_fields(given: Mapping[str, Any]) -> dict[str, Any]:

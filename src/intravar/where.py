@@ -142,10 +142,10 @@ class _Parser:
         self._depth = 0
 
     def whole(self) -> Population:
-        found = self._any()
+        population = self._any()
         if self._next.kind != "end":
             raise self._unread("'and' or 'or' is missing before it")
-        return found
+        return population
 
     @property
     def _next(self) -> _Token:
@@ -157,9 +157,9 @@ class _Parser:
         return token
 
     def _took(self, word: str) -> bool:
-        found = self._next.word == word
-        self._at += found
-        return found
+        taken = self._next.word == word
+        self._at += taken
+        return taken
 
     def _any(self) -> Population:
         return self._combined("or", lambda: self._combined("and", self._one))
@@ -177,14 +177,14 @@ class _Parser:
         if self._depth > DEEPEST:
             raise self._unread(f"more than {DEEPEST} parts lie within each other")
         if self._took("not"):
-            found: Population = Negated(self._one())
+            condition: Population = Negated(self._one())
         elif self._took("("):
-            found = self._any()
+            condition = self._any()
             self._expect(")")
         else:
-            found = self._comparison()
+            condition = self._comparison()
         self._depth -= 1
-        return found
+        return condition
 
     def _comparison(self) -> Population:
         if self._next.kind in ("number", "text"):
@@ -254,14 +254,14 @@ class _Parser:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    for found in _TOKEN.finditer(text.rstrip()):
-        kind = str(found.lastgroup)
+    for match in _TOKEN.finditer(text.rstrip()):
+        kind = str(match.lastgroup)
         quote = {"text": "'", "quoted": '"'}.get(kind)
-        value = str(found[kind])
+        value = str(match[kind])
         if quote is not None:
             value = value.replace(quote * 2, quote)
-        yield _Token(kind, value, found.start(kind))
+        yield _Token(kind, value, match.start(kind))
 
 
-def _unless(denied: bool, found: Population) -> Population:
-    return Negated(found) if denied else found
+def _unless(denied: bool, condition: Population) -> Population:
+    return Negated(condition) if denied else condition

@@ -270,12 +270,12 @@ def read_listing(path: Path, what: str | None = None) -> dict[str, list[str]]:
     `what` is what the folder must hold by its list; anything by default.
     """
     try:
-        found = json.loads(path.read_text("utf-8"))
-        if what is not None and found["what"] != what:
+        listing = json.loads(path.read_text("utf-8"))
+        if what is not None and listing["what"] != what:
             return {}
         return {
             name: [digests] if isinstance(digests, str) else [str(each) for each in digests]
-            for name, digests in found["files"].items()
+            for name, digests in listing["files"].items()
             # A name that leads out of the folder is none that we wrote.
             if isinstance(digests, str | list)
             and not Path(name).is_absolute()

@@ -68,8 +68,8 @@ def read_others(
                 parts.keep(read)
                 reads[read.number] = read
                 told(sum(each is not None for each in reads.values()), buckets.n_buckets)
-        found = [read.found for read in reads.values() if read is not None]
-    return {name: _together([each[name] for each in found]) for name in decisions}
+        finished = [read.decisions for read in reads.values() if read is not None]
+    return {name: _together([each[name] for each in finished]) for name in decisions}
 
 
 def _together(reads: list[Others]) -> Others:
@@ -136,7 +136,7 @@ def _stored(source: str) -> list[list[Any]]:
         return []
     files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     known = [(each.name, each.stat()) for each in files]
-    return [[name, found.st_size, found.st_mtime_ns] for name, found in known]
+    return [[name, status.st_size, status.st_mtime_ns] for name, status in known]
 
 
 @dataclass(frozen=True, eq=False)

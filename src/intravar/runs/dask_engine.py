@@ -161,11 +161,11 @@ def _result(future: Any, watch: _ClusterWatch) -> Any:
 
 def _checked(expected: dict[str, str], work: Work, task: Any) -> Any:
     """Work on a task where the software is the same as where it was sent from, else refuse."""
-    found = fingerprint()
+    installed = fingerprint()
     for name, value in expected.items():
-        if found.get(name) != value:
+        if installed.get(name) != value:
             raise InputError(
-                f"a Dask worker has {name} {found.get(name)}, this is {value}; results would not "
-                "be the same; install the same on both"
+                f"a Dask worker has {name} {installed.get(name)}, this is {value}; results would "
+                "not be the same; install the same on both"
             )
     return single_threaded(work, task)

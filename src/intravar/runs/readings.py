@@ -108,14 +108,14 @@ class BucketRead:
     """What was read off a bucket, which is told by number, for every decision."""
 
     number: int
-    found: Mapping[str, Others]
+    decisions: Mapping[str, Others]
 
 
 def read_bucket(task: BucketTask) -> BucketRead:
     """Score the physicians of a bucket by what was learned from others."""
     rows = pl.concat([pl.read_parquet(io.BytesIO(part)) for part in task.content]).sort(ROW)
-    found = {name: _read(rows, by) for name, by in task.decisions.items()}
-    return BucketRead(task.number, found)
+    decisions = {name: _read(rows, by) for name, by in task.decisions.items()}
+    return BucketRead(task.number, decisions)
 
 
 def _read(rows: pl.DataFrame, by: ReadBy) -> Others:

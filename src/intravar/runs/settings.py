@@ -160,11 +160,11 @@ def parse_memory(text: str | float | None) -> float | None:
     """
     if text is None:
         return None
-    found = _SIZE.match(str(text))
-    if found is None or float(found[1]) <= 0:
+    written = _SIZE.match(str(text))
+    if written is None or float(written[1]) <= 0:
         raise InputError("{} is {!r}; give a size such as '4GB'", option("memory"), str(text))
-    step = 1024.0 if found[3] else 1000.0
-    size = float(round(float(found[1]) * step ** _UNITS.index(found[2].upper())))
+    step = 1024.0 if written[3] else 1000.0
+    size = float(round(float(written[1]) * step ** _UNITS.index(written[2].upper())))
     if size < LEAST_SENSIBLE:
         raise InputError(
             "{} is {!r}, {:.0f} bytes; give a size such as '4GB'", option("memory"), str(text), size

@@ -61,8 +61,8 @@ def write_record(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
 def read_record(path: Path) -> Any:
     """Return what a record says; None if there is none, or if it was changed."""
     try:
-        found = json.loads(path.read_text("utf-8"))
-        return found if found.pop("sha256") == record_checksum(found) else None
+        record = json.loads(path.read_text("utf-8"))
+        return record if record.pop("sha256") == record_checksum(record) else None
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return None
 
@@ -152,28 +152,28 @@ class Parts:
     def deal(self, n_buckets: int, write: Callable[[Path], None]) -> None:
         """Let buckets be written into a folder, unless they lie there as they were written."""
 
-        def found() -> dict[str, Any]:
+        def listing() -> dict[str, Any]:
             files = sorted(self.patients.rglob("*.parquet"))
             digests = {path.relative_to(self.patients).as_posix(): checksum(path) for path in files}
             return {"n_buckets": n_buckets, "files": digests}
 
         noted = self.folder / _DEALT
-        if read_record(noted) == found():
+        if read_record(noted) == listing():
             return
         noted.unlink(missing_ok=True)
         shutil.rmtree(self.patients, ignore_errors=True)
         write(make_private_folder(self.patients))
-        write_record(noted, found())
+        write_record(noted, listing())
 
     def keep(self, read: BucketRead) -> None:
         """Keep what was read off a bucket."""
         counts = {
             name: {"dropped": dict(each.dropped), "filled": dict(each.filled)}
-            for name, each in read.found.items()
+            for name, each in read.decisions.items()
         }
         tables = {
             f"{at}-{table}": getattr(each, table)
-            for at, each in enumerate(read.found.values())
+            for at, each in enumerate(read.decisions.values())
             for table in TABLES
         }
         self._read.keep(_bucket(read.number), tables, {"number": read.number, "counts": counts})
@@ -185,12 +185,12 @@ class Parts:
         try:
             if record is None or record["number"] != number:
                 return None
-            found = {}
+            decisions = {}
             for at, (decision, counts) in enumerate(record["counts"].items()):
                 files = {each: self._read.table(name, f"{at}-{each}") for each in TABLES}
                 tables: dict[str, Any] = {e: pl.read_parquet(path) for e, path in files.items()}
-                found[decision] = Others(**tables, **counts)
-            return BucketRead(number, found)
+                decisions[decision] = Others(**tables, **counts)
+            return BucketRead(number, decisions)
         except (OSError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
             return None
 
