@@ -122,6 +122,7 @@ class Truth:
         return float(self.eligible.mean())
 
 
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Cohort:
     """Covariates, decision and physician of every patient, and the truth if it was simulated.
 
@@ -164,7 +165,6 @@ class Cohort:
     name: str
     notes: tuple[str, ...]
     _table: pl.DataFrame
-    _decision: npt.NDArray[np.int8]
 
     def __init__(
         self,
@@ -204,8 +204,7 @@ class Cohort:
                     "per patient"
                 )
         table = covariates.with_columns(labels.alias(PHYSICIAN), **pl.DataFrame(decided).to_dict())
-        parts = {"truth": truth, "name": name, "notes": tuple(notes)}
-        vars(self).update(_table=table, _decision=decided[DECISION], **parts)
+        vars(self).update(_table=table, truth=truth, name=name, notes=tuple(notes))
 
     @classmethod
     def _of(
@@ -217,15 +216,6 @@ class Cohort:
         parts = covariates, table[DECISION], table[PHYSICIAN]
         return cls(*parts, truth, name, notes, further)
 
-    def __setattr__(self, attribute: str, value: object) -> None:
-        raise AttributeError(f"a cohort does not change; make a new one to set '{attribute}'")
-
-    def __delattr__(self, attribute: str) -> None:
-        raise AttributeError(f"a cohort does not change; '{attribute}' stays")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Cohort._of, (self._table, self.truth, self.name, self.notes))
-
     # --- what it holds ---
 
     @property
@@ -236,7 +226,9 @@ class Cohort:
     @property
     def decision(self) -> npt.NDArray[np.int8]:
         """1 where the patient got the drug, 0 otherwise; read-only."""
-        return self._decision
+        decision = self._table[DECISION].to_numpy().copy()
+        decision.setflags(write=False)
+        return decision
 
     @property
     def decisions(self) -> pl.DataFrame:
@@ -282,25 +274,20 @@ class Cohort:
     # --- in words ---
 
     def __repr__(self) -> str:
-        names = self.covariate_names
-        plural = "covariate" if len(names) == 1 else "covariates"
-        lines = [f"{self.name}: no patients", f"{len(names)} {plural}: {', '.join(names)}"]
-        if self.n_patients:
-            sizes = self.panel_sizes["n_patients"].to_numpy()
-            lines[0] = (
-                f"{self.name}: {self.n_patients:,} patients of {self.n_physicians:,} physicians "
-                f"({sizes.min():,} to {sizes.max():,} each)"
-            )
-            lines += [
-                f"{each.name}: {100 * each.to_numpy().mean():.1f} % decided for"
-                for each in self.decisions
-            ]
-        truth = ["not known" if self.truth is None else "known"]
-        if self.truth is not None and self.n_patients:
-            truth = [f"{100 * self.truth.share_eligible:.1f} % eligible"]
-        if self.truth is not None and self.truth.rule is not None:
-            truth.append(self.truth.rule.describe())
-        lines.append(f"truth: {'; '.join(truth)}")
+        if not self.n_patients:
+            return f"{self.name}: no patients"
+        names, sizes = self.covariate_names, self.panel_sizes["n_patients"].to_list()
+        lines = [
+            f"{self.name}: {self.n_patients:,} patients of {self.n_physicians:,} physicians "
+            f"({min(sizes):,} to {max(sizes):,} each)",
+            f"{len(names)} covariate{'s' * (len(names) != 1)}: {', '.join(names)}",
+            *(f"{d.name}: {100 * d.to_numpy().mean():.1f} % decided for" for d in self.decisions),
+        ]
+        truth = "not known"
+        if self.truth is not None:
+            rule = f"; {self.truth.rule.describe()}" if self.truth.rule is not None else ""
+            truth = f"{100 * self.truth.share_eligible:.1f} % eligible{rule}"
+        lines.append(f"truth: {truth}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     # --- to and from tables ---

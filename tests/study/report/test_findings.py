@@ -31,18 +31,17 @@ def with_deltas(results: Study, deltas: dict[str, float]) -> Study:
 def test_closest_and_farthest(results: Study) -> None:
     text = found.closeness(with_deltas(results, {"euclidean": -0.2, "mahalanobis": 0.01}))
     assert text
-    assert text.index("Mahalanobis comes closest") < text.index("Euclidean is farthest")
-    assert "off by +0.010" in text
-    assert "off by −0.200" in text
+    assert "Mahalanobis misses the true discordance by +0.010" in text
+    assert "the least of 2 methods; Euclidean misses it by −0.200" in text
 
 
 @pytest.mark.parametrize(
     ("deltas", "expected"),
     [
-        ((0.1, 0.2), "All 2 methods see more"),
-        ((-0.1, -0.2), "All 2 methods see less"),
-        ((0.1, -0.2), "1 sees more than there is, 1 sees less."),
-        ((0.1, 0.001), "1 sees more than there is, 1 within 0.005"),
+        ((0.1, 0.2), "2 see more inconsistency than there is, 0 see less, 0 lie"),
+        ((-0.1, -0.2), "0 see more inconsistency than there is, 2 see less, 0 lie"),
+        ((0.1, -0.2), "1 see more inconsistency than there is, 1 see less, 0 lie"),
+        ((0.1, 0.001), "1 see more inconsistency than there is, 0 see less, 1 lie within 0.005"),
     ],
 )
 def test_direction(results: Study, deltas: tuple[float, float], expected: str) -> None:
@@ -55,7 +54,7 @@ def test_direction(results: Study, deltas: tuple[float, float], expected: str) -
 def test_one_method_is_not_the_closest_of_one(results: Study) -> None:
     text = found.closeness(with_deltas(results, {"euclidean": 0.1}))
     assert text
-    assert "closest" not in text
+    assert "the least" not in text
     assert "Euclidean misses" in text
 
 

@@ -25,49 +25,33 @@ def closeness(results: Study) -> str | None:
     cells = results.cells("score2_groups", ["mean_delta"], results.methods)
     if cells.is_empty():
         return None
-    ranked = cells.sort(pl.col("value").abs(), "method")
-    best, worst = ranked.row(0, named=True), ranked.row(-1, named=True)
-    said = f"On SCORE2, {best['label']}"
-    if cells.height == 1:
-        return f"{said} misses the true discordance by {_signed(best)} on average."
+    ranked = cells.sort(pl.col("value").abs(), "method").to_dicts()
+    best, worst, n = ranked[0], ranked[-1], len(ranked)
+    said = f"On SCORE2, {best['label']} misses the true discordance by {_signed(best)} on average"
+    if n == 1:
+        return f"{said}."
+    over = sum(row["value"] > _NEARLY_ZERO for row in ranked)
+    under = sum(row["value"] < -_NEARLY_ZERO for row in ranked)
     return (
-        f"{said} comes closest to the true discordance: on average it is off by {_signed(best)}. "
-        f"{worst['label']} is farthest, off by {_signed(worst)}. {_direction(cells)}"
+        f"{said}, the least of {n} methods; {worst['label']} misses it by {_signed(worst)}, the "
+        f"most. Of {n} methods, {over} see more inconsistency than there is, {under} see less, "
+        f"{n - over - under} lie within {_NEARLY_ZERO:.3f} of the oracle."
     )
-
-
-def _direction(cells: pl.DataFrame) -> str:
-    n = cells.height
-    over = cells.filter(pl.col("value") > _NEARLY_ZERO).height
-    under = cells.filter(pl.col("value") < -_NEARLY_ZERO).height
-    for number, what in ((over, "more"), (under, "less")):
-        if number == n:
-            return f"All {n} methods see {what} inconsistency than there is."
-    more = "see more inconsistency than there is" if over > 1 else "sees more than there is"
-    less = "see less" if under > 1 else "sees less"
-    near = f"within {_NEARLY_ZERO:.3f} of the oracle"
-    counts = ((over, more), (under, less), (n - over - under, near))
-    return f"Of {n} methods, {', '.join(f'{k} {what}' for k, what in counts if k)}."
 
 
 def order_kept(results: Study) -> str | None:
     """Say how well the order of physicians is kept on SCORE2, and on the continuum."""
-    groups = results.cells("score2_groups", ["spearman_oracle"], results.methods)
-    continuum = results.cells("continuum", ["spearman_d_star"], results.methods)
     parts = []
-    if not groups.is_empty():
-        parts.append(f"With five groups of physicians, {_range(groups)}.")
-    if not continuum.is_empty():
-        parts.append(f"When physicians lie on a continuum, {_range(continuum)}.")
+    for table, column, where in (
+        ("score2_groups", "spearman_oracle", "With five groups of physicians"),
+        ("continuum", "spearman_d_star", "When physicians lie on a continuum"),
+    ):
+        cells = results.cells(table, [column], results.methods).sort("value", "method")
+        if not cells.is_empty():
+            ends = cells.select("value", "label")
+            low, high = ("{:.2f} ({})".format(*ends.row(place)) for place in (0, -1))
+            parts.append(f"{where}, rank correlations go from {low} to {high}.")
     return "How well is the order of the physicians kept? " + " ".join(parts) if parts else None
-
-
-def _range(cells: pl.DataFrame) -> str:
-    ranked = cells.sort("value", "method").select("value", "label")
-    low, high = ("{:.2f} ({})".format(*ranked.row(place)) for place in (0, -1))
-    if cells.height == 1:
-        return f"rank correlation is {low}"
-    return f"rank correlations go from {low} to {high}"
 
 
 def across(results: Study) -> str | None:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+import polars as pl
 
 from intravar.errors import renamed, unknown_name
 from intravar.seeds import derived_seed
@@ -36,11 +37,10 @@ from intravar.study.simulation.own_rules import (
 from intravar.study.simulation.physicians import CaseMix, Continuum
 from intravar.study.simulation.rules import (
     ExclusiveOr,
-    Guideline,
     Rule,
     Score2Rule,
+    Switch,
     ThresholdRule,
-    Unless,
     WindowRecipe,
 )
 from intravar.study.simulation.scenario import Fall, Recording, Scenario
@@ -172,7 +172,8 @@ def _course() -> Iterator[Scenario]:
     base = Scenario(
         *("drift-none", days), physicians=Continuum(), n_patients=20_000, n_physicians=40
     )
-    guideline = Guideline(Score2Rule(), Score2Rule(thresholds=(0.0125, 0.025, 0.0375)))
+    late, stricter = pl.col(DAY) >= MIDDLE_DAY, Score2Rule(thresholds=(0.0125, 0.025, 0.0375))
+    guideline = Switch(Score2Rule(), f"day >= {MIDDLE_DAY}", late, stricter)
     yield base
     yield replace(base, name="drift-step", steadiness=Fall(DAY, since=MIDDLE_DAY))
     yield replace(base, name="drift-slow", steadiness=Fall(DAY, last=DAYS - 1))
@@ -225,7 +226,7 @@ def _review() -> Iterator[Scenario]:
             base,
             name=f"review-{name}",
             covariates=CovariateModel({**PAPER_COVARIATES.marginals, **reasons}),
-            rule=Unless(Score2Rule(), tuple(reasons)),
+            rule=Switch(Score2Rule(), " or ".join(reasons), pl.max_horizontal(*reasons) > 0),
             recording=Recording(hidden=tuple(reasons)),
             case_mix=CaseMix("contraindication", strength) if strength else None,
         )
@@ -371,14 +372,7 @@ def noise_truth(
     True
     """
     scenario, own_seed = _asked(condition, seed, n_patients, n_physicians)
-    total, square = np.zeros(scenario.n_patients), np.zeros(scenario.n_patients)
-    means = []
-    for p in scenario.probabilities(own_seed):
-        total += p
-        square += p**2
-        means.append(float(p.mean()))
-    mean, mean_square = total / len(means), square / len(means)
-    between = float(np.mean(mean_square - mean**2))
-    level = float(np.var(means))
-    occasion = float(np.mean(mean - mean_square))
+    p = np.stack(list(scenario.probabilities(own_seed)))
+    between, occasion = float(p.var(axis=0).mean()), float(np.mean(p * (1 - p)))
+    level = float(p.mean(axis=1).var())
     return NoiseTruth(occasion + between, level, between - level, occasion)

@@ -24,7 +24,7 @@ Streams = Callable[[str], Random]
 
 
 class Marginal(Protocol):
-    """Distribution of one covariate."""
+    """Distribution of one covariate: a standard normal, turned by a function that never falls."""
 
     def from_normal(self, standard_normal: FloatArray) -> FloatArray:
         """Turn standard normal draws into draws of this covariate (may reuse the array)."""
@@ -32,17 +32,13 @@ class Marginal(Protocol):
 
     def quantile(self, probability: float) -> float:
         """Return the smallest value v with P(X <= v) >= probability."""
-        ...
-
-
-def _checked(probability: float) -> float:
-    if not 0 <= probability <= 1:
-        raise InputError(f"quantile {probability} is impossible; it lies between 0 and 1")
-    return probability
+        if not 0 <= probability <= 1:
+            raise InputError(f"quantile {probability} is impossible; it lies between 0 and 1")
+        return float(self.from_normal(ndtri(np.array([probability])))[0])
 
 
 @dataclass(frozen=True)
-class Normal:
+class Normal(Marginal):
     """Normal distribution, clipped to a plausible range, in whole numbers if asked for.
 
     Examples
@@ -61,20 +57,12 @@ class Normal:
         """See :class:`Marginal`."""
         values = self.mean + self.sd * standard_normal
         if self.whole:
-            np.rint(values, out=values)
+            values = np.ceil(values - 0.5)  # rounded, a half downwards
         return np.clip(values, self.lowest, self.highest, out=values)
-
-    def quantile(self, probability: float) -> float:
-        """See :class:`Marginal`."""
-        value = self.mean + self.sd * float(ndtri(_checked(probability)))
-        if self.whole and math.isfinite(value):
-            # P(round(X) <= v) = P(X <= v + 1/2)
-            value = math.ceil(value - 0.5)
-        return float(min(max(value, self.lowest), self.highest))
 
 
 @dataclass(frozen=True)
-class LogNormal:
+class LogNormal(Marginal):
     """Lognormal distribution, clipped; `mu` and `sigma` are those of the logarithm."""
 
     mu: float
@@ -87,14 +75,9 @@ class LogNormal:
         values: FloatArray = np.exp(self.mu + self.sigma * standard_normal)
         return np.clip(values, self.lowest, self.highest, out=values)
 
-    def quantile(self, probability: float) -> float:
-        """See :class:`Marginal`."""
-        value = float(np.exp(self.mu + self.sigma * ndtri(_checked(probability))))
-        return min(max(value, self.lowest), self.highest)
-
 
 @dataclass(frozen=True)
-class Bernoulli:
+class Bernoulli(Marginal):
     """1 with probability `share`, 0 otherwise.
 
     Examples
@@ -107,28 +90,18 @@ class Bernoulli:
 
     def from_normal(self, standard_normal: FloatArray) -> FloatArray:
         """See :class:`Marginal`."""
-        drawn: FloatArray = (ndtr(standard_normal) > 1 - self.share).astype(np.float64)
-        return drawn
-
-    def quantile(self, probability: float) -> float:
-        """See :class:`Marginal`."""
-        return float(_checked(probability) > 1 - self.share)
+        return np.asarray(standard_normal > ndtri(1 - self.share), dtype=np.float64)
 
 
 @dataclass(frozen=True)
-class WholeDays:
+class WholeDays(Marginal):
     """Every day from 0 to `n_days` - 1 alike."""
 
     n_days: int = DAYS
 
     def from_normal(self, standard_normal: FloatArray) -> FloatArray:
         """See :class:`Marginal`."""
-        days = np.floor(ndtr(standard_normal) * self.n_days)
-        return np.asarray(np.minimum(days, self.n_days - 1.0))
-
-    def quantile(self, probability: float) -> float:
-        """See :class:`Marginal`."""
-        return float(max(np.ceil(probability * self.n_days) - 1, 0))
+        return np.asarray(np.maximum(np.ceil(ndtr(standard_normal) * self.n_days) - 1, 0.0))
 
 
 @dataclass(frozen=True)

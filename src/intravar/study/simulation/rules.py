@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.study.simulation.covariates import DAY, MIDDLE_DAY, UNITS, CovariateModel
+from intravar.study.simulation.covariates import UNITS, CovariateModel
 from intravar.study.simulation.score2 import Region, score2_risk
 
 BoolArray = npt.NDArray[np.bool_]
@@ -115,10 +115,8 @@ class ThresholdRule:
 
     def describe(self) -> str:
         """See :class:`Rule`."""
-        parts = [
-            f"{name} <= {threshold:.4g} {UNITS.get(name, '')}".rstrip()
-            for name, threshold in self.thresholds.items()
-        ]
+        limits = self.thresholds.items()
+        parts = [f"{name} <= {limit:.4g} {UNITS.get(name, '')}".rstrip() for name, limit in limits]
         return " and ".join(parts)
 
 
@@ -183,10 +181,6 @@ class ExclusiveOr:
 
     thresholds: Mapping[str, float]
 
-    def __post_init__(self) -> None:
-        if len(self.thresholds) != 2:
-            raise InputError(f"an exclusive or takes two covariates, not {len(self.thresholds)}")
-
     @property
     def covariates(self) -> tuple[str, ...]:
         """See :class:`Rule`."""
@@ -206,60 +200,37 @@ class ExclusiveOr:
         return f"either {parts[0]} or {parts[1]}, not both"
 
 
-@dataclass(frozen=True)
-class Guideline:
-    """One rule until a day, another from then on.
+@dataclass(frozen=True, eq=False)
+class Switch:
+    """A rule, and another `where` something holds; without another nobody is eligible there.
 
     Examples
     --------
-    >>> rule = Guideline(Score2Rule(), Score2Rule(thresholds=(0.05, 0.1, 0.15)), day=10)
-    >>> rule.covariates[-1]
-    'day'
-    """
-
-    before: Rule
-    after: Rule
-    day: int = MIDDLE_DAY
-
-    @property
-    def covariates(self) -> tuple[str, ...]:
-        """See :class:`Rule`."""
-        return tuple(dict.fromkeys((*self.before.covariates, *self.after.covariates, DAY)))
-
-    def eligible(self, covariates: pl.DataFrame) -> BoolArray:
-        """See :class:`Rule`."""
-        late = covariates[DAY].to_numpy() >= self.day
-        return np.where(late, self.after.eligible(covariates), self.before.eligible(covariates))
-
-    def describe(self) -> str:
-        """See :class:`Rule`."""
-        return f"until day {self.day}: {self.before.describe()}; then: {self.after.describe()}"
-
-
-@dataclass(frozen=True)
-class Unless:
-    """A rule that does not apply where there is a reason against it.
-
-    Examples
-    --------
-    >>> rule = Unless(ExclusiveOr({"age": 60, "sbp": 130}), ("frail",))
-    >>> rule.eligible(pl.DataFrame({"age": [70, 70], "sbp": [120, 120], "frail": [0, 1]})).tolist()
-    [True, False]
+    >>> rule = Switch(ThresholdRule({"age": 60}), "frail", pl.col("frail") == 1)
+    >>> rule.eligible(pl.DataFrame({"age": [50, 50, 70], "frail": [0, 1, 0]})).tolist()
+    [True, False, False]
+    >>> rule.describe()
+    'age <= 60 years; where frail: nobody'
     """
 
     rule: Rule
-    reasons: tuple[str, ...]
+    words: str
+    where: pl.Expr
+    other: Rule | None = None
 
     @property
     def covariates(self) -> tuple[str, ...]:
         """See :class:`Rule`."""
-        return (*self.rule.covariates, *self.reasons)
+        other = () if self.other is None else self.other.covariates
+        return tuple(dict.fromkeys((*self.rule.covariates, *self.where.meta.root_names(), *other)))
 
     def eligible(self, covariates: pl.DataFrame) -> BoolArray:
         """See :class:`Rule`."""
-        against = covariates.select(pl.max_horizontal(*self.reasons) > 0).to_series().to_numpy()
-        return np.asarray(self.rule.eligible(covariates) & ~against)
+        there = covariates.select(self.where).to_series().to_numpy()
+        other = False if self.other is None else self.other.eligible(covariates)
+        return np.where(there, other, self.rule.eligible(covariates))
 
     def describe(self) -> str:
         """See :class:`Rule`."""
-        return f"{self.rule.describe()}; unless {' or '.join(self.reasons)}"
+        other = "nobody" if self.other is None else self.other.describe()
+        return f"{self.rule.describe()}; where {self.words}: {other}"

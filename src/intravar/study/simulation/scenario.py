@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import FloatArray
@@ -214,14 +215,28 @@ class Scenario:
             f"{self.n_patients:,} patients do not give {self.n_physicians} physicians "
             f"{self.minimum_panel} each; every physician is assured {minimum} instead"
         )
+        truth = Truth(eligible, p_high, p_low, physicians.group[assigned], rule, share)
+        further, truth = self._further(random_state, covariates, assigned, decision, truth)
         return Cohort(
             self.recording.observe(covariates, self._stream(random_state, "observation", "0")),
             decision,
             pl.Series(PHYSICIAN, physicians.names, pl.Categorical).gather(assigned),
-            Truth(eligible, p_high, p_low, physicians.group[assigned], rule, share),
-            name=self.name,
-            notes=(fewer,) if minimum < self.minimum_panel else (),
+            truth,
+            self.name,
+            (fewer,) if minimum < self.minimum_panel else (),
+            further,
         )
+
+    def _further(
+        self,
+        seed: int,
+        covariates: pl.DataFrame,
+        assigned: npt.NDArray[np.int32],
+        decision: npt.NDArray[np.bool_],
+        truth: Truth,
+    ) -> tuple[pl.DataFrame | None, Truth]:
+        """Return further decisions and what is known of all together; here there are none."""
+        return None, truth
 
     def probabilities(self, seed: int) -> Iterator[FloatArray]:
         """Yield for every physician P(yes) of all patients of the cohort that belongs to a seed.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy.special import expit, logit
 
-from intravar.arrays import FloatArray
-from intravar.errors import InputError, renamed
+from intravar.errors import InputError
 from intravar.inference.outcomes import chained, positions
-from intravar.study.cohort import FURTHER, Cohort
+from intravar.study.cohort import FURTHER, Truth
 from intravar.study.simulation.physicians import Physicians, physician_names
 from intravar.study.simulation.rules import ThresholdRule
 from intravar.study.simulation.scenario import Scenario
@@ -94,50 +94,36 @@ class SeveralDecisions(Scenario):
     less: tuple[float, ...] = ()
     physicians: SteadinessTrait = SteadinessTrait(1, 0.0)
 
-    @renamed(seed="random_state")
-    def simulate(self, random_state: int) -> Cohort:
-        """Draw the cohort that belongs to a seed."""
-        if self.physicians.n_decisions != 1 + len(self.further_rules):
+    def _further(
+        self,
+        seed: int,
+        covariates: pl.DataFrame,
+        assigned: npt.NDArray[np.int32],
+        decision: npt.NDArray[np.bool_],
+        truth: Truth,
+    ) -> tuple[pl.DataFrame | None, Truth]:
+        n_rules = 1 + len(self.further_rules)
+        if self.physicians.n_decisions != n_rules:
             raise InputError(
-                f"there are {self.physicians.n_decisions} decisions and "
-                f"{1 + len(self.further_rules)} rules; give one rule per decision"
+                f"there are {self.physicians.n_decisions} decisions and {n_rules} rules; give one "
+                "rule per decision"
             )
-        first = super().simulate(random_state)
-        truth = first.truth
-        assert truth is not None  # a simulated cohort has one
-        conditional = self._conditional(random_state, first, truth.probability)
-        decided = first.decision[:, None].astype(np.int64)
-        for number, chance in enumerate(conditional[1:], start=2):
-            own = chance[np.arange(len(chance)), positions(decided)]
-            draw = self._stream(random_state, "decision", str(number)).random(self.n_patients)
-            decided = np.column_stack([decided, draw < own])
-        further = pl.DataFrame(dict(zip(FURTHER, decided.T[1:].astype(np.int8), strict=False)))
-        known = replace(truth, outcomes=chained(conditional))
-        return Cohort(
-            first.covariates,
-            first.decision,
-            first.physician,
-            known,
-            self.name,
-            first.notes,
-            further,
-        )
-
-    def _conditional(self, seed: int, cohort: Cohort, first: FloatArray) -> list[FloatArray]:
-        """Return P(yes) of each decision given those before it, a column per combination."""
         behaviour = self.physicians.draw_all(self.n_physicians, self._stream(seed, "physicians"))
-        covariates = self._patients(seed)
-        places = {name: place for place, name in enumerate(behaviour[0].names)}
-        code = np.array([places[name] for name in cohort.physician.to_list()], dtype=np.int32)
-        found = [first[:, None]]
+        # P(yes) of each decision given those before it, a column per combination.
+        conditional, decided = [truth.probability[:, None]], decision[:, None].astype(np.int64)
         for number, rule in enumerate(self.further_rules, start=1):
             own = behaviour[number]
-            alone = np.where(rule.eligible(covariates), own.p_high[code], own.p_low[code])
+            eligible = rule.eligible(covariates)
+            alone = np.where(eligible, own.p_high[assigned], own.p_low[assigned])
             factor = self.less[number - 1] if self.less else 1.0
             # Combinations of the decisions so far: the last of them is a yes in the upper half.
-            half = 2 ** (number - 1)
-            found.append(alone[:, None] * np.repeat([1.0, factor], half))
-        return found
+            chance = alone[:, None] * np.repeat([1.0, factor], 2 ** (number - 1))
+            conditional.append(chance)
+            draw = self._stream(seed, "decision", str(number + 1)).random(self.n_patients)
+            yes = draw < chance[np.arange(len(chance)), positions(decided)]
+            decided = np.column_stack([decided, yes])
+        further = pl.DataFrame(dict(zip(FURTHER, decided.T[1:].astype(np.int8), strict=False)))
+        return further, replace(truth, outcomes=chained(conditional))
 
     def describe(self) -> str:
         """Say what is out of the ordinary about the decisions."""

@@ -78,37 +78,79 @@ LEAST_COVERAGE = 0.90
 MOST_UNDEFINED = 0.10
 #: Slack for a D* that lies on the end of an interval up to rounding.
 SLACK = 1e-9
-_HELD = pl.col("d_star").is_between(pl.col("low") - SLACK, pl.col("high") + SLACK)
 
 
 def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the tables for which the study has results, by name."""
     scores = _in_order(scores)
-    rates = frozenset(scores["method"].unique().to_list()) - OTHER_SCALE
-    deltas = _mean_deltas(scores.filter(pl.col("method").is_in(rates - {"oracle"})))
-    present = set(scores["condition"].unique().to_list())
-    tables: dict[str, pl.DataFrame] = {}
+    rates = frozenset(scores["method"]) - OTHER_SCALE
+    draws = _by_draw(scores)
+    deltas = draws.filter(pl.col("method").is_in(rates - {"oracle"}))
+    tables = _recovery(draws.filter(pl.col("condition").is_in(_RECOVERY)))
     for name, table in GROUP_TABLES.items():
         here = scores.filter(pl.col("condition") == name)
         tables[table] = cells_of(table, here, list(_group_columns(here, rates)), name)
         tables[correlations_of(name)] = _correlation_table(here, name)
     glmm = [tables[table] for table in GROUP_TABLES.values()]
     tables["glmm_groups"] = pl.concat(glmm).filter(pl.col("method").is_in(OTHER_SCALE))
-    if any(name.startswith("pass") for name in present & conditions_of("paper").keys()):
+    windows = {name for name, each in conditions_of("paper").items() if each.width}
+    if not windows.isdisjoint(scores["condition"]):
         tables |= _across(deltas)
     ranks = [Column(f"spearman_{of}", ("score", of), row_spearman) for of in ("d_star", "oracle")]
     here = scores.filter(pl.col("condition") == "continuous")
     tables["continuum"] = cells_of("continuum", here, ranks, "continuous")
-    tables |= _recovery(scores.filter(pl.col("condition").is_in(_RECOVERY)))
     sizes = [deltas.filter(pl.col("condition") == name) for name in conditions_of("grid")]
     for table, rows, column in (
         ("grid", pl.concat(sizes), Column("mean_delta", "delta", pooled=True)),
         ("condition_deltas", deltas, Column("mean_delta", "delta")),
-        ("condition_errors", deltas, Column("mean_physician_error", "error")),
+        ("condition_errors", deltas, Column("mean_physician_error", "abs_delta")),
     ):
         tables[table] = cells_of(table, rows, [column])
     tables["seconds"] = _seconds(runs)
     return {name: tables[name] for name in TITLES if name in tables and tables[name].height}
+
+
+def _in_order(scores: pl.DataFrame) -> pl.DataFrame:
+    """Sort rows as tables show them: oracle, methods in the paper's order, others, constant."""
+    order = ["oracle", *METHODS]
+    known = {name: at for at, name in enumerate(order)} | {"constant": len(order) + 1}
+    place = pl.col("method").replace_strict(known, default=len(order), return_dtype=pl.Int32)
+    return scores.sort("condition", "replicate", place, "method", "physician", maintain_order=True)
+
+
+def _by_draw(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return how every method does in every draw of a condition.
+
+    `delta` (mean of score minus the oracle's estimate), `abs_delta`, `spearman` with D*, `error`
+    (mean distance to D*), `coverage` (share of intervals that hold D*), `n_undefined` and
+    `undefined`, their share; against the comparable discordance of the panel:
+    `comparable_spearman`, `comparable_excess` (mean of score minus it) and `comparable_held` (share
+    of upper ends not below it).
+    """
+
+    def ranks(of: str) -> pl.Expr:
+        return pl.map_groups(
+            ["score", of],
+            lambda pair: spearman(pair[0].to_numpy(), pair[1].to_numpy()),
+            return_dtype=pl.Float64,
+            returns_scalar=True,
+        )
+
+    score, delta, comparable = pl.col("score"), pl.col("delta"), pl.col("comparable")
+    held = pl.col("d_star").is_between(pl.col("low") - SLACK, pl.col("high") + SLACK)
+    above = (pl.col("high") + SLACK >= comparable).fill_null(False)
+    return scores.group_by("condition", "replicate", "method", maintain_order=True).agg(
+        delta.mean(),
+        delta.abs().mean().alias("abs_delta"),
+        ranks("d_star").alias("spearman"),
+        (score - pl.col("d_star")).abs().mean().alias("error"),
+        held.mean().alias("coverage"),
+        score.is_null().sum().alias("n_undefined"),
+        score.is_null().mean().alias("undefined"),
+        ranks("comparable").alias("comparable_spearman"),
+        (score - comparable).mean().alias("comparable_excess"),
+        above.filter((score - comparable).is_not_null()).mean().alias("comparable_held"),
+    )
 
 
 # --- how far scores lie from the oracle's ---
@@ -125,20 +167,6 @@ def _group_columns(here: pl.DataFrame, rates: frozenset[str]) -> Iterator[Column
     others = methods - {"oracle"}
     pairs = ("score", "oracle")
     yield Column("spearman_oracle", pairs, row_spearman, _TWO_DECIMALS, methods=others)
-
-
-def _mean_deltas(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the mean delta per condition, replicate and method that estimates a rate.
-
-    Beside it `error`, the mean of |delta|, and `coverage`, the share of the physicians' intervals
-    that hold D*.
-    """
-    return scores.group_by("condition", "replicate", "method", maintain_order=True).agg(
-        pl.col("delta").mean(),
-        pl.col("delta").abs().mean().alias("error"),
-        pl.col("delta").is_null().sum().alias("n_undefined"),
-        _HELD.mean().alias("coverage"),
-    )
 
 
 def _across(deltas: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -191,60 +219,27 @@ def _correlation_table(here: pl.DataFrame, condition: str) -> pl.DataFrame:
 # --- how well methods recover the physicians' true discordance: order, level, intervals ---
 
 
-def _recovery(scores: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    found = _recovered(scores)
-    tables = {"recovery_trust": _trust_table(found)}
-    rates = found.filter(~pl.col("method").is_in(OTHER_SCALE))
-    aimed = found.filter(pl.col("method").is_in(COMPARABLE)).drop_nulls("comparable_excess")
+def _recovery(draws: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    tables = {"recovery_trust": _trust_table(draws)}
+    rates = draws.filter(~pl.col("method").is_in(OTHER_SCALE))
+    aimed = draws.filter(pl.col("method").is_in(COMPARABLE)).drop_nulls("comparable_excess")
     for measure, column in _RECOVERED.items():
         # Methods on another scale than a discordance have ranks only.
-        rows = found if measure == "spearman" else rates
+        rows = draws if measure == "spearman" else rates
         rows = aimed if measure.startswith("comparable") else rows
         table = f"recovery_{measure}"
         tables[table] = cells_of(table, rows, [Column(column, measure)])
     return tables
 
 
-def _recovered(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return how every method recovers D* in every draw.
-
-    `spearman` with D*, `delta` (mean of score minus the oracle's estimate), `error` (mean distance
-    to D*), `coverage` (share of intervals that hold D*), `n_undefined`; against the comparable
-    discordance of the panel: `comparable_spearman`, `comparable_excess` (mean of score minus it)
-    and `comparable_held` (share of upper ends not below it).
-    """
-
-    def ranks(of: str) -> pl.Expr:
-        return pl.map_groups(
-            ["score", of],
-            lambda pair: spearman(pair[0].to_numpy(), pair[1].to_numpy()),
-            return_dtype=pl.Float64,
-            returns_scalar=True,
-        )
-
-    score, comparable = pl.col("score"), pl.col("comparable")
-    above = (pl.col("high") + SLACK >= comparable).fill_null(False)
-    return scores.group_by("condition", "replicate", "method", maintain_order=True).agg(
-        ranks("d_star").alias("spearman"),
-        pl.col("delta").mean(),
-        (score - pl.col("d_star")).abs().mean().alias("error"),
-        _HELD.mean().alias("coverage"),
-        score.is_null().sum().alias("n_undefined"),
-        score.is_null().mean().alias("undefined"),
-        ranks("comparable").alias("comparable_spearman"),
-        (score - comparable).mean().alias("comparable_excess"),
-        above.filter((score - comparable).is_not_null()).mean().alias("comparable_held"),
-    )
-
-
-def _trust_table(found: pl.DataFrame) -> pl.DataFrame:
+def _trust_table(draws: pl.DataFrame) -> pl.DataFrame:
     """Say for every condition and method what can be trusted: all, the ranks, or nothing.
 
     "all": the rank correlation with D* is at most 0.10 below the oracle's, the mean delta at most
     0.02 from zero, and at least 90 % of the intervals hold D*. "ranks": the first alone. A method
     that leaves more than a tenth of the physicians undefined is not trusted.
     """
-    means = found.group_by("condition", "method", maintain_order=True).agg(
+    means = draws.group_by("condition", "method", maintain_order=True).agg(
         pl.col("spearman").fill_nan(None).mean(),
         pl.col("delta", "coverage", "undefined").mean(),
     )
@@ -259,15 +254,6 @@ def _trust_table(found: pl.DataFrame) -> pl.DataFrame:
     told = means.with_columns(trusted.alias("trusted"))
     table = told.pivot("method", index="condition", values="trusted")
     return table.drop("oracle", "constant", strict=False)
-
-
-def _in_order(scores: pl.DataFrame) -> pl.DataFrame:
-    """Sort rows as tables show them: oracle, methods in the paper's order, others, constant."""
-    order = ["oracle", *METHODS]
-    known = {name: position for position, name in enumerate(order)}
-    position = pl.col("method").replace_strict(known, default=len(order)).cast(pl.Int32)
-    last = pl.when(pl.col("method") == "constant").then(len(order) + 1).otherwise(position)
-    return scores.sort("condition", "replicate", last, "method", "physician", maintain_order=True)
 
 
 def _seconds(runs: pl.DataFrame) -> pl.DataFrame:
