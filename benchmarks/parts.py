@@ -22,7 +22,7 @@ from intravar.estimators.noise import noise_of
 from intravar.learning import personal_rules
 from intravar.observed import Observed
 from intravar.prediction import candidates, common, held_out, own_rules, stacking
-from intravar.prediction.bound import Held
+from intravar.prediction.bound import LossReader
 from intravar.prediction.trees import common_trees
 from intravar.study.simulation import find_condition, noise_truth
 
@@ -72,7 +72,7 @@ PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
     "colleagues": ("stress-two-camps", lambda: _without(candidates.COLLEAGUES)),
     "chance held back": (
         "stress-two-camps-small",
-        _set(Held, "back", lambda _, wrong, error: wrong),
+        _set(LossReader, "held_back", lambda _, wrong, error: wrong),
     ),
     "rules from all patients": (
         "stress-personal-weights-small",

@@ -19,7 +19,7 @@ from scipy.stats import spearmanr
 from intravar.arrays import FloatArray
 from intravar.estimators.several import PredictedDecisions, predict_decisions, several_of
 from intravar.inference import assess
-from intravar.prediction.bound import Bound, bound, panel_means
+from intravar.prediction.bound import Bound, bound, losses_of, panel_means
 from intravar.prediction.several.effects import Logits, fit_effects
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle_several
@@ -139,7 +139,7 @@ def known_rule(cohort: Cohort, name: str, *, together: bool) -> FloatArray:
 def _alone(predicted: PredictedDecisions, k: int) -> tuple[FloatArray, FloatArray]:
     """Return one decision's bound as counted, and shrunken as a measurement gives it."""
     J = len(predicted.physician)
-    found = bound(predicted.own[:, k], predicted.decided[:, k], predicted.code, J)
+    found = bound(losses_of(predicted.own[:, k], predicted.decided[:, k]), predicted.code, J)
     score, low, high = predicted.alone[k].T
     profile = pl.DataFrame(
         {

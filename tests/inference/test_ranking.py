@@ -60,7 +60,7 @@ def test_ranks_cover_true_ranks():
         sd = random.uniform(0.3, 1.0, 25)
         y = theta + sd * random.standard_normal(25)
         kept = 1 / (1 + sd**2)
-        found = rank_normal(kept * y, np.sqrt(kept) * sd, n_draws=1000, seed=seed)
+        found = rank_normal(kept * y, np.sqrt(kept) * sd, n_draws=1000, random_state=seed)
         truth = theta.argsort().argsort() + 1
         inside.append(np.mean((found.low <= truth) & (truth <= found.high)))
     assert 0.93 < np.mean(inside) < 0.985

@@ -11,7 +11,7 @@ from intravar.estimators.noise import FoldPredictions, components, level_varianc
 from intravar.learning.boosted_trees import Rates, bin_edges, binned
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.learning.personal_rules_kernel import _objective
-from intravar.prediction.bound import bound
+from intravar.prediction.bound import bound, losses_of
 from intravar.prediction.own_forests import own_forests
 from intravar.prediction.stacking import fit_blend
 from intravar.prediction.tasks import column_scales, scaled_columns, telling_columns
@@ -132,7 +132,7 @@ def test_the_bound_is_twice_the_squared_error_before_chance_is_held_back(seed):
     random = np.random.default_rng(seed)
     q, code = random.uniform(0.05, 0.95, 40), np.repeat(np.arange(4), 10)
     y = random.integers(0, 2, 40)
-    found = bound(q, y, code, 4)
+    found = bound(losses_of(q, y), code, 4)
     for j in range(4):
         own = code == j
         assert found.raw[j] == pytest.approx(2 * np.mean((y[own] - q[own]) ** 2))
@@ -159,8 +159,9 @@ def test_components_of_perfect_predictions_are_exact():
     found = components(
         FoldPredictions(p, ()), FoldPredictions(np.full(len(p), 0.4), ()), y, code, 50
     )
-    assert found.occasion.value == pytest.approx(0.2, abs=0.005)
-    assert found.level.value == pytest.approx(0.04, abs=0.005)
-    assert found.pattern.value == pytest.approx(0.0, abs=0.005)
-    total = found.level.value + found.pattern.value + found.occasion.value
-    assert found.system.value == pytest.approx(total, abs=1e-15)
+    found = {name: part.value for name, part in found.items()}
+    assert found["occasion"] == pytest.approx(0.2, abs=0.005)
+    assert found["level"] == pytest.approx(0.04, abs=0.005)
+    assert found["pattern"] == pytest.approx(0.0, abs=0.005)
+    total = found["level"] + found["pattern"] + found["occasion"]
+    assert found["system"] == pytest.approx(total, abs=1e-15)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from intravar.learning.boosted_trees import MISSING_BIN, Rates, bin_edges, binned
 from intravar.learning.personal_rules import AverageColleague, fit_rules, start_hyper
-from intravar.prediction.bound import Left, bound_of_losses, learn_reader, losses_of
+from intravar.prediction.bound import Left, bound, learn_reader, losses_of
 from intravar.prediction.own_forests import LEAST_LEAF, SEED, own_forests
 from intravar.prediction.stacking import summed
 from intravar.prediction.tasks import column_scales, scaled_columns
@@ -101,7 +101,7 @@ def test_losses_are_read_of_any_panel(asked):
     y = (random.random(360) < 0.7 * q + 0.3 * random.random(12)[code]).astype(np.int64)
     left = Left(random.uniform(0.1, 0.4, 12), np.zeros(12)) if asked else None
     reader = learn_reader(losses_of(q, y), code, 12, left)
-    whole = bound_of_losses(losses_of(q, y), code, 12, left)
+    whole = bound(losses_of(q, y), code, 12, left)
     one = np.flatnonzero(code == 4)
     alone = reader.of(
         losses_of(q[one], y[one]), code[one] - 4, 1, None if left is None else left.value[4:5]

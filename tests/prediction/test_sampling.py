@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from intravar.learning.personal_rules import fit_rules, learn_hyper, sampled_hyper
 from intravar.learning.personal_rules_kernel import draw_panels, stretched
 from intravar.observed import Observed
-from intravar.prediction.bound import SHARE_SD, TAKEN_OFF, Left, bound, share_of
+from intravar.prediction.bound import SHARE_SD, TAKEN_OFF, Left, bound, losses_of, share_of
 from intravar.prediction.own_rules import learn_own_rules
 from intravar.prediction.tasks import View
 from reference.personal_prediction import log_posterior, turned_once
@@ -153,6 +153,8 @@ def test_another_expectation_moves_ranks_and_not_the_level():
     y = (random.random(len(code)) < p).astype(np.int64)
     q = np.full(len(p), 0.4)
     truth = np.bincount(code, 2 * p * (1 - p)) / 50
-    plain, helped = bound(q, y, code, 80), bound(q, y, code, 80, Left(truth, np.zeros(80)))
+    plain, helped = (
+        bound(losses_of(q, y), code, 80, left) for left in (None, Left(truth, np.zeros(80)))
+    )
     assert helped.score.mean() == pytest.approx(plain.score.mean(), abs=0.01)
     assert np.array_equal(helped.raw, plain.raw)

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from intravar.arrays import IntArray
 from intravar.inference.outcomes import chained, differ, positions
-from intravar.prediction.bound import bound
+from intravar.prediction.bound import bound, losses_of
 from intravar.prediction.several.effects import Logits, across_decisions, fit_effects
 from intravar.prediction.several.joint import (
     apart,
@@ -48,24 +48,6 @@ def test_effects_equal_the_literal_ones() -> None:
     np.testing.assert_allclose(fast.value, value, atol=0.02)
 
 
-def test_effects_of_very_many_follow_from_what_some_teach(monkeypatch: pytest.MonkeyPatch) -> None:
-    random = np.random.default_rng(5)
-    code = np.repeat(np.arange(60), 80)
-    design = np.column_stack([np.ones(len(code)), random.normal(size=len(code))])
-    score = random.normal(size=60)[code] + design[:, 1]
-    decided = (random.random((len(code), 2)) < expit(score)[:, None]).astype(np.float64)
-    known = np.ones(decided.shape, dtype=np.bool_)
-    logits = Logits((design, design), np.zeros(decided.shape), decided, known, code, 60)
-    whole = fit_effects(logits)
-    monkeypatch.setattr("intravar.prediction.several.effects.MOST_PATIENTS", 4_000)
-    monkeypatch.setattr("intravar.prediction.several.effects.LEARNED_FROM", 2_400)
-    found = fit_effects(logits)
-    assert 0 < np.abs(found.value - whole.value).max() < 0.25
-    assert np.corrcoef(found.value[:, 0], whole.value[:, 0])[0, 1] > 0.99
-    again = fit_effects(logits, start=whole, rounds=5)
-    assert np.abs(again.value - whole.value).max() < 0.25
-
-
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000), n_decisions=st.integers(1, 3))
 def test_bound_is_the_mean_quadratic_score(seed: int, n_decisions: int) -> None:
@@ -85,7 +67,7 @@ def test_one_decision_is_the_bound_there_was(seed: int) -> None:
     q, code = random.uniform(0.05, 0.95, 40), np.repeat(np.arange(4), 10)
     y = (random.random(40) < q).astype(np.int64)
     table = np.column_stack([1 - q, q])
-    alone = bound(q, y, code, 4)
+    alone = bound(losses_of(q, y), code, 4)
     for joint in (
         differ_bound(table, y, code, 4),
         difference_bound(q[:, None], table, y, code, 4),
@@ -199,6 +181,7 @@ def test_decisions_that_go_together_closely_are_told_however_rare(rate: float) -
     assert together == pytest.approx(differ(truth).mean(), abs=0.02)
     assert independent == pytest.approx(differ(chained(apart(marginal))).mean(), abs=0.02)
     assert independent - together > 0.07
-    given_first = bound(chain[1][np.arange(len(code)), first], decided[:, 1], code, 20).score.mean()
+    chance = chain[1][np.arange(len(code)), first]
+    given_first = bound(losses_of(chance, decided[:, 1]), code, 20).score.mean()
     real = 2 * (p * 0.8 * 0.2 + (1 - p) * 0.02 * 0.98).mean()
     assert given_first == pytest.approx(real, abs=0.015)

@@ -10,7 +10,6 @@ L(n), is from its end: 2 L(n) - L(n/2).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from math import hypot
 from typing import Any, NamedTuple
@@ -42,15 +41,6 @@ class NoisePart(NamedTuple):
     standard_error: float
 
 
-class Components(NamedTuple):
-    """All of them; system is the sum of the other three."""
-
-    system: NoisePart
-    level: NoisePart
-    pattern: NoisePart
-    occasion: NoisePart
-
-
 class FoldPredictions(NamedTuple):
     """P(yes) per patient: learned from all other folds, and from either half of them."""
 
@@ -64,8 +54,11 @@ def components(
     y: IntArray,
     code: IntArray,
     n_physicians: int,
-) -> Components:
-    """Return the components of noise from predictions that know the physician, and that do not."""
+) -> dict[str, NoisePart]:
+    """Return the components of noise from predictions that know the physician, and that do not.
+
+    System is the sum of the other three.
+    """
     occasion, occasion_gain = _extrapolated(personal, y)
     whole, whole_gain = _extrapolated(pooled, y)
     level = level_variance(y - pooled.full, code, n_physicians)
@@ -75,20 +68,19 @@ def components(
     unsure = max(CORRECTION_ERROR, (SLOW_PATIENTS * n_physicians / len(y)) ** 2)
     own_error = hypot(unsure * occasion_gain, UNSEEN_ERROR * occasion_value)
     whole_error = hypot(CORRECTION_ERROR * whole_gain, UNSEEN_OF_WHOLE * system_value)
-    return Components(
-        NoisePart(system_value, hypot(_chance_error(pooled), whole_error)),
-        level,
-        NoisePart(
-            pattern_value,
-            hypot(
-                _between_error(personal, pooled),
-                level.standard_error,
-                unsure * (whole_gain - occasion_gain),
-                UNSEEN_ERROR * pattern_value,
-            ),
-        ),
-        NoisePart(occasion_value, hypot(_chance_error(personal), own_error)),
+    own, shared = _swing(personal), _swing(pooled)
+    pattern_error = hypot(
+        _chance_error(personal.full, shared - own),
+        level.standard_error,
+        unsure * (whole_gain - occasion_gain),
+        UNSEEN_ERROR * pattern_value,
     )
+    return {
+        "system": NoisePart(system_value, hypot(_chance_error(pooled.full, shared), whole_error)),
+        "level": level,
+        "pattern": NoisePart(pattern_value, pattern_error),
+        "occasion": NoisePart(occasion_value, hypot(_chance_error(personal.full, own), own_error)),
+    }
 
 
 def level_variance(residual: FloatArray, code: IntArray, n_physicians: int) -> NoisePart:
@@ -136,15 +128,8 @@ def _swing(predicted: FoldPredictions) -> FloatArray:
     return _extrapolated(predicted, 1.0)[0] - _extrapolated(predicted, 0.0)[0]
 
 
-def _chance_error(predicted: FoldPredictions) -> float:
+def _chance_error(p: FloatArray, swing: FloatArray) -> float:
     """Return the standard error of a mean loss: that of decisions, patients being given."""
-    p = predicted.full
-    return float(np.sqrt(np.sum(p * (1 - p) * _swing(predicted) ** 2)) / len(p))
-
-
-def _between_error(personal: FoldPredictions, pooled: FoldPredictions) -> float:
-    swing = _swing(pooled) - _swing(personal)
-    p = personal.full
     return float(np.sqrt(np.sum(p * (1 - p) * swing**2)) / len(p))
 
 
@@ -239,28 +224,20 @@ def noise(
 def noise_of(observed: Observed, *, level: float = LEVEL, seed: int = 0) -> Noise:
     """Take apart the noise of input that was checked before; see :func:`noise`."""
     z = float(norm.ppf((1 + checked_level(level)) / 2))
-    key: Hashable = ("noise", N_FOLDS, seed)
-    parts = observed.learn(key, lambda: _components(observed, seed))
+    parts = observed.learn(("noise", N_FOLDS, seed), lambda: _components(observed, seed))
     rows = []
-    for name, part in parts._asdict().items():
-        reach = z * part.standard_error if np.isfinite(part.standard_error) else np.nan
-        rows.append((name, part.value, max(part.value - reach, 0.0), part.value + reach))
+    for name, (value, error) in parts.items():
+        reach = z * error if np.isfinite(error) else np.nan
+        rows.append((name, value, max(value - reach, 0.0), value + reach))
     table = pl.DataFrame(rows, schema=["component", "value", "low", "high"], orient="row")
-    system, leaning, pattern, occasion = (part.value for part in parts)
-    return Noise(system, leaning, pattern, occasion, table)
+    return Noise(**{name: part.value for name, part in parts.items()}, table=table)
 
 
-def _components(observed: Observed, seed: int) -> Components:
-    found = held_out(observed, N_FOLDS, seed)
-    task = found.task
-    own: tuple[FloatArray, ...] = ()
-    pooled: tuple[FloatArray, ...] = ()
-    if found.folds:
-        own, pooled = zip(*half_predictions(observed, N_FOLDS, seed), strict=True)
-    return components(
-        FoldPredictions(found.predicted.personal, own),
-        FoldPredictions(found.predicted.pooled, pooled),
-        task.y,
-        task.code,
-        len(task),
-    )
+def _components(observed: Observed, seed: int) -> dict[str, NoisePart]:
+    learned = held_out(observed, N_FOLDS, seed)
+    halves = half_predictions(observed, N_FOLDS, seed)
+    predicted = learned.predicted
+    personal = FoldPredictions(predicted.personal, tuple(own for own, _ in halves))
+    pooled = FoldPredictions(predicted.pooled, tuple(shared for _, shared in halves))
+    task = learned.task
+    return components(personal, pooled, task.y, task.code, len(task))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
+from threadpoolctl import threadpool_limits
 
 from intravar.errors import InputError
 from intravar.estimators.base import CommonEstimator, Size, Work
@@ -14,10 +15,11 @@ from intravar.estimators.evidence import Predictions, with_n_apart
 from intravar.inference.intervals import Interval, TwoHalves
 from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed
-from intravar.prediction.bound import cell_bound
-from intravar.prediction.common import Predicted, PredictionCommon, learn_predictions
+from intravar.prediction.bound import Bound, cell_bound, panel_means
+from intravar.prediction.common import HandedIn, PredictionCommon, learn_predictions
 from intravar.prediction.held_out import deal_bound, half_bounds, losses_without
 from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
+from intravar.prediction.stacking import log_likelihood
 from intravar.prediction.tasks import MOST_COMMON
 from intravar.prediction.trees import MOST as MOST_TREES
 from intravar.prediction.trees import ROWS_PER_TREE
@@ -106,7 +108,7 @@ class Predictability(CommonEstimator):
     n_jobs: int | None = None
     random_state: int = 0
 
-    def _learn(self, observed: Observed) -> tuple[PredictionCommon, Predicted]:
+    def _learn(self, observed: Observed) -> tuple[PredictionCommon, HandedIn]:
         if self.n_folds < 3:
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
         seeds = [self._seed_of(deal) for deal in range(n_deals(observed.n_patients))]
@@ -116,21 +118,39 @@ class Predictability(CommonEstimator):
         return self.random_state + 1000 * deal
 
     def _read(
-        self, common: PredictionCommon, observed: Observed, handed_in: Predicted | None
+        self, common: PredictionCommon, observed: Observed, handed_in: HandedIn | None
     ) -> None:
-        said = common.read(observed, self.random_state, handed_in)
-        self.predicted_, self.pooled_ = said.personal, said.pooled
-        self.candidates_, self.weights_ = said.candidates, said.weights
+        # The products are many and small: threads of BLAS would only wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            task = common.view.task(observed, common.n_folds, self.random_state)
+            predicted, colleagues = handed_in or common.predict(task)
+            bound = common.bound(task, predicted)
+            names = [observed.physicians[at] for at in task.physicians]
+            self.weights_ = common.weights.table(task, names)
+        self.predicted_ = task.as_given(predicted.personal)
+        self.pooled_ = task.as_given(predicted.pooled)
         self.differences_ = notable(self.weights_)
         self.words_ = in_words(self.differences_, observed.physicians)
+        gain, self.candidates_ = np.zeros(len(task.y)), dict[str, float]()
+        if common.deals:
+            best, blind = (np.log(np.where(task.y == 1, each, 1 - each)) for each in predicted[:2])
+            gain = best - blind
+            self.candidates_ = {"best": float(best.mean())} | {
+                name: float(log_likelihood(values, task.y).mean())
+                for name, values in predicted.by_candidate.items()
+            }
         enough = self.n_patients_ >= 2
         self.reason_ = [None if ok else TOO_FEW for ok in enough]
-        self._bound = replace(said.bound, score=np.where(enough, said.bound.score, np.nan))
+        parts = (task.by_physician(part) for part in (bound.score, bound.raw, bound.effective))
+        score, *others = parts
+        self._bound = Bound(np.where(enough, score, np.nan), *others)
         self.score_ = self._bound.score
         self.low_, self.high_, _ = self._bound.interval(0.95)
-        self.expected_ = np.where(enough, said.expected, np.nan)
+        self.expected_, self.gain_ = (
+            np.where(enough, task.by_physician(panel_means(each, task.code, len(task))), np.nan)
+            for each in (2 * colleagues, gain)
+        )
         self.ratio_ = self.score_ / self.expected_
-        self.gain_ = np.where(enough, said.gain, np.nan)
 
     def two_halves(self, observed: Observed, deal: int) -> TwoHalves | None:
         """See :class:`intravar.estimators.base.Estimator`."""

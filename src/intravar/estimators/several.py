@@ -27,7 +27,7 @@ from intravar.inference.outcomes import MOST_DECISIONS, chained, positions
 from intravar.inference.shrinkage import shrink
 from intravar.observed import Observed, as_they_came, is_pandas, physician_or_groups
 from intravar.panels import Layout
-from intravar.prediction.bound import Bound, bound, panel_means
+from intravar.prediction.bound import Bound, bound, losses_of, panel_means
 from intravar.prediction.several.effects import Across, across_decisions
 from intravar.prediction.several.joint import conditionals, differ_bound, difference_bound, if_apart
 from intravar.tables import hundred, number
@@ -296,13 +296,13 @@ def _of_decision(
     code, y = found.code[rows], found.decided[rows, k]
     alone = np.minimum(found.alone[k], 0.5)
     # Chance is held back in full: this is an estimate, beside the bound that is none.
-    shrunk = bound(across.predicted[rows, k], y, code, J, None, 0.0)
+    shrunk = bound(losses_of(across.predicted[rows, k], y), code, J, None, 0.0)
     given = np.full(J, np.nan)
     if k:
         before = positions(found.decided[complete, :k])
         chance = chain[k][np.arange(len(complete)), before]
         last = found.decided[complete, k]
-        given = bound(chance, last, found.code[complete], J).score
+        given = bound(losses_of(chance, last), found.code[complete], J).score
     return pl.DataFrame(
         {
             "physician": found.physician,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -26,7 +26,7 @@ from scipy.special import ndtr
 from scipy.stats import rankdata, spearmanr
 
 from intravar.arrays import BoolArray, FloatArray
-from intravar.errors import InputError
+from intravar.errors import InputError, renamed
 from intravar.inference.intervals import LEVEL, checked_level
 from intravar.inference.reliability import (
     Scale,
@@ -122,13 +122,14 @@ def expected_ranks(mean: npt.ArrayLike, sd: npt.ArrayLike) -> FloatArray:
     return found + 0.5
 
 
+@renamed(seed="random_state")
 def rank_normal(
     mean: npt.ArrayLike,
     sd: npt.ArrayLike,
     *,
     level: float = LEVEL,
     n_draws: int = N_DRAWS,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Ranks:
     """Rank physicians with independent normal posteriors.
 
@@ -140,8 +141,8 @@ def rank_normal(
         Of every physician's posterior; after shrinkage, `value` and `spread`.
     level
         Nominal coverage of the intervals of ranks.
-    n_draws, seed
-        Of the draws; two bytes per draw and physician are kept (40 MB for 5,000).
+    n_draws, random_state
+        Number and seed of the draws; two bytes per draw and physician are kept (40 MB for 5,000).
 
     Examples
     --------
@@ -150,7 +151,7 @@ def rank_normal(
     ([1.0, 2.0, 3.0], [0.0, 1.0, 1.0])
     """
     m, s = np.asarray(mean, dtype=np.float64), np.asarray(sd, dtype=np.float64)
-    random = stream(seed, "ranks")
+    random = stream(random_state, "ranks")
     # Only numbers without error can be equal.
     ties = random if np.count_nonzero(s == 0) > 1 else None
     height = max(1, _BLOCK_ENTRIES // max(len(m), 1))
@@ -161,7 +162,8 @@ def rank_normal(
     return _summary(np.concatenate(ranks), checked_level(level), expected_ranks(m, s))
 
 
-def rank_draws(draws: npt.ArrayLike, *, level: float = LEVEL, seed: int = 0) -> Ranks:
+@renamed(seed="random_state")
+def rank_draws(draws: npt.ArrayLike, *, level: float = LEVEL, random_state: int = 0) -> Ranks:
     """Rank physicians from joint posterior draws.
 
     Parameters
@@ -170,7 +172,7 @@ def rank_draws(draws: npt.ArrayLike, *, level: float = LEVEL, seed: int = 0) -> 
         One row per draw, one column per physician; finite. Equal numbers are ranked at random.
     level
         Nominal coverage of the intervals of ranks.
-    seed
+    random_state
         For ties.
 
     Examples
@@ -183,7 +185,7 @@ def rank_draws(draws: npt.ArrayLike, *, level: float = LEVEL, seed: int = 0) -> 
         raise InputError(f"draws have shape {values.shape}; give one row per draw")
     if not np.isfinite(values).all():
         raise InputError("draws must be finite; leave undefined physicians out")
-    ranks = _ranks(values, stream(seed, "ranks"))
+    ranks = _ranks(values, stream(random_state, "ranks"))
     return _summary(ranks, checked_level(level), ranks.mean(axis=0))
 
 
@@ -221,18 +223,6 @@ def _summary(ranks: npt.NDArray[np.unsignedinteger], level: float, expected: Flo
 
 NO_ERROR = "the score has no standard error"
 _NEEDED = ("physician", "score", "low", "high", "standard_error")
-
-
-@runtime_checkable
-class Profiled(Protocol):
-    """A fitted estimator, as far as it matters here."""
-
-    @property
-    def profile_(self) -> pl.DataFrame:
-        """One row per physician."""
-
-    def interval(self, level: float = LEVEL) -> pl.DataFrame:
-        """Return physician, score_low, score_high and standard_error."""
 
 
 @dataclass(frozen=True)
@@ -273,14 +263,15 @@ class Assessment:
         )
 
 
+@renamed(seed="random_state")
 def assess(
-    profile: Profiled | pl.DataFrame,
+    profile: Any,
     *,
     level: float = LEVEL,
     scale: Scale | None = None,
     most: float | None = None,
     method: Method = "paule-mandel",
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Assessment:
     """Shrink, rank and rate the physicians of a profile.
 
@@ -300,7 +291,7 @@ def assess(
         the score; see :func:`intravar.inference.even_errors`.
     method
         How the variance between physicians is estimated.
-    seed
+    random_state
         Of the draws behind intervals of ranks.
 
     Examples
@@ -324,7 +315,7 @@ def assess(
     if used == "discordance" and ceiling < 1 and not table["n_patients"].has_nulls():
         size = table["n_patients"].to_numpy()[known]
         _, even, between = even_errors(score[known], error[known], size, ceiling)
-    ranks = rank_normal(shrunken.value, shrunken.spread, level=level, seed=seed)
+    ranks = rank_normal(shrunken.value, shrunken.spread, level=level, random_state=random_state)
     derived = {
         "shrunken": from_scale(shrunken.value, used),
         "shrunken_low": from_scale(shrunken.low, used),
@@ -345,17 +336,17 @@ def assess(
     )
 
 
-def _table(profile: Profiled | pl.DataFrame, level: float) -> pl.DataFrame:
+def _table(profile: Any, level: float) -> pl.DataFrame:
     """Return the columns that are needed, NaN where undefined."""
-    if isinstance(profile, pl.DataFrame):
-        table = profile
-    elif not hasattr(profile, "interval"):
-        table = _polars(profile)
-    elif not hasattr(profile, "score_"):
-        raise InputError("the estimator is not fitted; call fit first")
-    else:
-        ends, scored = _polars(profile.interval(level)), _polars(profile.profile_)
-        table = scored.with_columns(ends.drop("physician").get_columns())
+    parts = [profile]
+    if hasattr(profile, "interval"):
+        if not hasattr(profile, "score_"):
+            raise InputError("the estimator is not fitted; call fit first")
+        parts = [profile.profile_, profile.interval(level)]
+    frames = [nw.from_native(each, eager_only=True).to_polars() for each in parts]
+    table: pl.DataFrame = frames[0]
+    for each in frames[1:]:
+        table = table.with_columns(each.drop("physician").get_columns())
     table = table.rename({"score_low": "low", "score_high": "high"}, strict=False)
     missing = [name for name in _NEEDED if name not in table.columns]
     if missing:
@@ -367,21 +358,18 @@ def _table(profile: Profiled | pl.DataFrame, level: float) -> pl.DataFrame:
     return table.select("physician", "n_patients", numbers, "reason")
 
 
-def _polars(frame: Any) -> pl.DataFrame:
-    table: pl.DataFrame = nw.from_native(frame, eager_only=True).to_polars()
-    return table
-
-
 def _completed(
     table: pl.DataFrame, derived: Mapping[str, FloatArray], known: BoolArray
 ) -> pl.DataFrame:
     """Return the table with what was derived of those who have a score with an error."""
-    columns = {name: np.full(len(known), np.nan) for name in derived}
-    for name, values in derived.items():
-        columns[name][known] = values
+    columns = np.full((len(derived), len(known)), np.nan)
+    columns[:, known] = list(derived.values())
     without = pl.Series(~known) & table["score"].is_finite()
     reason = pl.when(without).then(pl.lit(NO_ERROR)).otherwise("reason").alias("reason")
-    found = table.drop("standard_error", "reason").with_columns(
-        pl.Series(name, values) for name, values in columns.items()
+    return (
+        table.with_columns(
+            pl.Series(name, each) for name, each in zip(derived, columns, strict=True)
+        )
+        .with_columns(pl.col(pl.Float64).fill_nan(None), reason)
+        .select(pl.exclude("standard_error", "reason"), "reason")
     )
-    return found.with_columns(pl.col(pl.Float64).fill_nan(None), table.select(reason).to_series())

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from intravar.arrays import FloatArray
-from intravar.errors import unknown_name
+from intravar.errors import renamed, unknown_name
 from intravar.inference.shrinkage import between_variance
 from intravar.seeds import stream
 
@@ -245,12 +245,13 @@ def spearman_brown(correlation: npt.ArrayLike, times: float = 2.0) -> FloatArray
     return np.asarray(times * r / (1 + (times - 1) * r))
 
 
+@renamed(seed="random_state")
 def split_half(
     score: Callable[[npt.NDArray[np.int64]], npt.ArrayLike],
     physician: npt.ArrayLike,
     *,
     n_splits: int = 10,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> SplitHalf:
     """Return how well scores from one half of the patients agree with those from the other.
 
@@ -266,7 +267,7 @@ def split_half(
         Physician of every patient.
     n_splits
         How often to cut.
-    seed
+    random_state
         Of the cuts.
 
     Examples
@@ -281,7 +282,7 @@ def split_half(
     names = np.asarray(physician)
     correlations = []
     for number in range(n_splits):
-        random = stream(seed, "split-half", str(number))
+        random = stream(random_state, "split-half", str(number))
         # Shuffled, then sorted by physician: every other patient of a panel goes to one half.
         order = random.permutation(len(names))
         order = order[np.argsort(names[order], kind="stable")]

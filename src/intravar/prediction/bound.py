@@ -24,6 +24,7 @@ what a model expects there).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
@@ -44,8 +45,7 @@ TAKEN_OFF = 0.5
 _TINY = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class Left:
+class Left(NamedTuple):
     """What every physician's own rule leaves unexplained, having seen the decisions.
 
     `value` is a discordance; `shared` its covariance with twice the held-out squared error that
@@ -92,12 +92,6 @@ class Bound:
     raw: FloatArray
     effective: FloatArray
 
-    def known(self, code: IntArray) -> Bound:
-        """Return the same with NaN for those who have none of the patients."""
-        there = np.bincount(code, minlength=len(self.score)) > 0
-        parts = (self.score, self.raw, self.effective)
-        return Bound(*(np.where(there, each, np.nan) for each in parts))
-
     def interval(self, level: float) -> Interval:
         """Return the interval of what the score tends to.
 
@@ -115,35 +109,25 @@ class Bound:
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """By how much chance is held back.
-
-    `between` and `mean` are variance over physicians, and mean, of by how much predictions are
-    wrong; `least_kept` is the share of it that chance never explains away.
-    """
-
-    between: float
-    mean: float
-    least_kept: float
-
-    def back(self, wrong: FloatArray, error: FloatArray) -> FloatArray:
-        """Return by how much predictions are wrong, chance held back."""
-        kept = np.maximum(self.between / (self.between + error**2), self.least_kept)
-        return np.asarray(self.mean + kept * (wrong - self.mean))
-
-
-@dataclass(frozen=True, eq=False)
 class LossReader:
     """What all physicians taught about reading one physician's losses.
 
-    `share` is that of the expectation of physicians' own rules; `held` is None where chance is not
-    held back; `usual` is the spread of losses around their means, as a share of what yes or no
-    would have.
+    `share` is that of the expectation of physicians' own rules; `between` and `mean` are variance
+    over physicians, and mean, of by how much predictions are wrong; `least_kept` is the share of it
+    that chance never explains away, 1 where chance is not held back; `usual` is the spread of
+    losses around their means, as a share of what yes or no would have.
     """
 
     share: float
-    held: Held | None
+    between: float
+    mean: float
+    least_kept: float
     usual: float
+
+    def held_back(self, wrong: FloatArray, error: FloatArray) -> FloatArray:
+        """Return by how much predictions are wrong, chance held back."""
+        kept = np.maximum(self.between / (self.between + error**2), self.least_kept)
+        return np.asarray(self.mean + kept * (wrong - self.mean))
 
     def of(
         self, losses: Losses, code: IntArray, n_physicians: int, left: FloatArray | None
@@ -154,13 +138,12 @@ class LossReader:
         """
         expected, wrong, error = losses.by_panel(code, n_physicians)
         score = raw = expected + wrong
-        if self.held is not None:
+        if self.least_kept < 1:
             if left is not None:
                 expected = expected + self.share * (left - expected)
             # Without any error there is no chance to be held back.
-            sure = np.maximum(error, _TINY)
-            held = np.maximum(expected + self.held.back(raw - expected, sure), 0.0)
-            score = np.where(error > _TINY, held, raw)
+            held = expected + self.held_back(raw - expected, np.maximum(error, _TINY))
+            score = np.where(error > _TINY, np.maximum(held, 0.0), raw)
         return Bound(score, raw, _effective(losses.loss, score / 2, code, self.usual))
 
 
@@ -168,28 +151,6 @@ def panel_means(values: FloatArray, code: IntArray, n_physicians: int) -> FloatA
     """Return the mean over every physician's patients, 0 without any."""
     size = np.bincount(code, minlength=n_physicians)
     return np.asarray(np.bincount(code, values, minlength=n_physicians) / np.maximum(size, 1))
-
-
-def bound(
-    prediction: FloatArray,
-    y: IntArray,
-    code: IntArray,
-    n_physicians: int,
-    left: Left | None = None,
-    least_kept: float = LEAST_KEPT,
-) -> Bound:
-    """Return the bound of every physician from P(yes) predicted without the patient's own decision.
-
-    NaN without patients. What every physician's own rule leaves is not asked by default.
-    `least_kept` is the share of by how much predictions are wrong that chance never explains away.
-
-    Examples
-    --------
-    >>> found = bound(np.full(4, 0.5), np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1]), 2)
-    >>> found.score.tolist()
-    [0.5, 0.5]
-    """
-    return bound_of_losses(losses_of(prediction, y), code, n_physicians, left, least_kept)
 
 
 def losses_of(prediction: FloatArray, y: IntArray) -> Losses:
@@ -203,17 +164,29 @@ def losses_of(prediction: FloatArray, y: IntArray) -> Losses:
     )
 
 
-def bound_of_losses(
+def bound(
     losses: Losses,
     code: IntArray,
     n_physicians: int,
     left: Left | None = None,
     least_kept: float = LEAST_KEPT,
 ) -> Bound:
-    """Return the bound of every physician from losses; see :func:`bound`."""
+    """Return the bound of every physician from losses of predictions; NaN without patients.
+
+    What every physician's own rule leaves is not asked by default. `least_kept` is the share of by
+    how much predictions are wrong that chance never explains away.
+
+    Examples
+    --------
+    >>> losses = losses_of(np.full(4, 0.5), np.array([0, 1, 1, 0]))
+    >>> bound(losses, np.array([0, 0, 1, 1]), 2).score.tolist()
+    [0.5, 0.5]
+    """
     reader = learn_reader(losses, code, n_physicians, left, least_kept)
-    value = None if left is None else left.value
-    return reader.of(losses, code, n_physicians, value).known(code)
+    read = reader.of(losses, code, n_physicians, None if left is None else left.value)
+    there = np.bincount(code, minlength=n_physicians) > 0
+    parts = (read.score, read.raw, read.effective)
+    return Bound(*(np.where(there, each, np.nan) for each in parts))
 
 
 def learn_reader(
@@ -227,16 +200,18 @@ def learn_reader(
     expected, wrong, error = losses.by_panel(code, n_physicians)
     there = np.unique(code)
     wrong, error = wrong[there], error[there]
-    held, share = None, 0.0
-    if len(error) > 1 and (error > _TINY).all():
-        if left is not None:
-            other = (left.value - expected)[there]
-            share = share_of(other, wrong, error, left.shared[there])
-            wrong = wrong - share * other
-        tau2 = between_variance(wrong, error)
-        weight = 1 / (error**2 + tau2)
-        held = Held(tau2, float(np.sum(weight * wrong) / np.sum(weight)), least_kept)
-    return LossReader(share, held, _usual(losses.loss, code, n_physicians))
+    usual = _usual(losses.loss, code, n_physicians)
+    if len(error) < 2 or (error <= _TINY).any():
+        return LossReader(0.0, 0.0, 0.0, 1.0, usual)
+    share = 0.0
+    if left is not None:
+        other = (left.value - expected)[there]
+        share = share_of(other, wrong, error, left.shared[there])
+        wrong = wrong - share * other
+    tau2 = between_variance(wrong, error)
+    weight = 1 / (error**2 + tau2)
+    mean = float(np.sum(weight * wrong) / np.sum(weight))
+    return LossReader(share, tau2, mean, least_kept, usual)
 
 
 def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: FloatArray) -> float:
@@ -272,8 +247,9 @@ def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: i
     """
     loss = (y - prediction) ** 2
     raw = 2 * panel_means(loss, cell, n_cells)
+    raw = np.where(np.bincount(cell, minlength=n_cells) > 0, raw, np.nan)
     effective = _effective(loss, raw / 2, cell, _usual(loss, cell, n_cells))
-    return Bound(raw, raw, effective).known(cell).interval(LEVEL)
+    return Bound(raw, raw, effective).interval(LEVEL)
 
 
 def _spread(

@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
@@ -25,7 +24,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import LEVEL, Half
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.observed import Observed
-from intravar.prediction.bound import bound_of_losses, losses_of
+from intravar.prediction.bound import bound, losses_of
 from intravar.prediction.candidates import BLIND, Candidates, learn_candidates
 from intravar.prediction.own_rules import learn_own_rules
 from intravar.prediction.stacking import Level, Stack, fit_stack
@@ -42,9 +41,8 @@ class Fold:
     stack: Stack
 
 
-@dataclass(frozen=True, eq=False)
-class CrossFitted:
-    """P(yes) of all patients from the folds that they are not in.
+class Predicted(NamedTuple):
+    """P(yes) of patients in the order of the panels, from the folds that they are not in.
 
     Personal predictions know the physician, pooled ones do not. Beside them the logits of every
     candidate alone; there are none where no rule is looked for.
@@ -55,14 +53,17 @@ class CrossFitted:
     by_candidate: dict[str, FloatArray]
 
 
-def cross_fit(task: Task, n_threads: int = 1) -> tuple[tuple[Fold, ...], CrossFitted]:
+def cross_fit(task: Task, n_threads: int = 1) -> tuple[tuple[Fold, ...], Predicted]:
     """Learn every fold from the other folds; predict every patient on the way.
 
     The result does not depend on the number of threads.
     """
     numbers = range(task.n_folds)
     pairs = list(combinations(numbers, 2))
-    work = [partial(_predict_pair, task, pair) for pair in pairs]
+    # To put candidates together, two folds are predicted from all others, for the sample alone.
+    # Started from nowhere: whatever a fold taught would reach it through its pairs.
+    outs = [np.isin(task.fold, pair) for pair in pairs]
+    work = [partial(_predict_from, task, ~out & task.sampled, out & task.sampled) for out in outs]
     levels = dict(zip(pairs, in_threads(work, n_threads), strict=True))
     learned = in_threads(
         [partial(learn_candidates, task, task.fold != k) for k in numbers], n_threads
@@ -74,14 +75,12 @@ def cross_fit(task: Task, n_threads: int = 1) -> tuple[tuple[Fold, ...], CrossFi
     return folds, read_folds(folds, task, [score for _, score in learned], n_threads)
 
 
-def _predict_pair(task: Task, pair: tuple[int, int]) -> Level:
-    """Predict two folds from all others, for the sample alone, to put candidates together.
-
-    Started from nowhere: whatever a fold taught would reach it through its pairs.
-    """
-    out = np.isin(task.fold, pair)
-    candidates, score = learn_candidates(task, ~out)
-    return candidates.predict(task, ~out & task.sampled, out & task.sampled, score)
+def _predict_from(
+    task: Task, known: BoolArray, asked: BoolArray, start: Hyper | None = None
+) -> Level:
+    """Predict some patients from others, who alone are learned from."""
+    candidates, score = learn_candidates(task, known, start)
+    return candidates.predict(task, known, asked, score)
 
 
 def read_folds(
@@ -89,7 +88,7 @@ def read_folds(
     task: Task,
     columns: Sequence[FloatArray] | None = None,
     n_threads: int = 1,
-) -> CrossFitted:
+) -> Predicted:
     """Predict the patients of every fold by what was learned without it.
 
     `columns` is, by fold, the common score of all patients, where some of them were learned from.
@@ -97,28 +96,18 @@ def read_folds(
     n = len(task.y)
     score, pooled = np.zeros(n), np.zeros(n)
     by_candidate: dict[str, FloatArray] = {}
-    used = [k for k in range(len(folds)) if (task.fold == k).any()]
-    levels = in_threads([partial(_predict_fold, folds, task, columns, k) for k in used], n_threads)
-    for k, level in zip(used, levels, strict=True):
-        out = task.fold == k
+    outs = {k: task.fold == k for k in range(len(folds)) if (task.fold == k).any()}
+    work = [
+        partial(
+            folds[k].candidates.predict, task, ~out, out, None if columns is None else columns[k]
+        )
+        for k, out in outs.items()
+    ]
+    for (k, out), level in zip(outs.items(), in_threads(work, n_threads), strict=True):
         score[out], pooled[out] = folds[k].stack.scores(level)
         for name, values in level.logits.items():
             by_candidate.setdefault(name, np.zeros(n))[out] = values
-    return CrossFitted(expit(score), expit(pooled), by_candidate)
-
-
-def _predict_fold(
-    folds: Sequence[Fold], task: Task, columns: Sequence[FloatArray] | None, k: int
-) -> Level:
-    out = task.fold == k
-    handed_in = None if columns is None else columns[k]
-    return folds[k].candidates.predict(task, ~out, out, handed_in)
-
-
-def _predict_from(task: Task, known: npt.NDArray[np.bool_], k: int, start: Hyper) -> Level:
-    """Predict a fold from some patients of the others."""
-    candidates, score = learn_candidates(task, known, start)
-    return candidates.predict(task, known, task.fold == k, score)
+    return Predicted(expit(score), expit(pooled), by_candidate)
 
 
 def _stack_without(task: Task, k: int, pairs: Mapping[tuple[int, int], Level]) -> Stack:
@@ -145,36 +134,29 @@ FEWEST_PATIENTS = 40
 SHARED = 2.0
 
 
-@dataclass(frozen=True)
-class Shares:
-    """Too few patients, or one decision for all: shares of those learned from instead of rules."""
+def predict_shares(
+    y: IntArray, code: IntArray, n_physicians: int, n_others: int, n_yes: IntArray | int
+) -> Predicted:
+    """Predict by shares instead of rules: too few patients, or one decision for all.
 
-    n_patients: int
-    n_yes: int
+    That is the share of the physician's other patients decided for, drawn towards the share of all
+    `n_others` patients learned from, `n_yes` of them decided for, and that drawn towards one half.
+    A patient who was learned from is left out of both counts.
 
-    def predict(
-        self, y: IntArray, code: IntArray, n_physicians: int, *, counted: bool
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the share of the physician's other patients decided for, and that of all.
-
-        The first is drawn towards the second, and that towards one half. Where these patients are
-        `counted` among those learned from, each is left out of the share of all.
-
-        Examples
-        --------
-        >>> y, one = np.array([1, 1, 0]), np.zeros(3, dtype=np.int64)
-        >>> Shares(3, 2).predict(y, one, 1, counted=True)[0].round(2).tolist()
-        [0.5, 0.5, 0.92]
-        >>> Shares(9, 4).predict(y[1:], one[1:], 1, counted=False)[0].round(2).tolist()
-        [0.3, 0.63]
-        """
-        n, yes = self.n_patients - int(counted), self.n_yes - counted * y
-        everywhere = (yes + 0.5) / (n + 1)
-        own = np.bincount(code, y, minlength=n_physicians)[code] - y
-        size = np.bincount(code, minlength=n_physicians)[code] - 1
-        personal = (own + SHARED * everywhere) / (size + SHARED)
-        pooled = (yes + SHARED * everywhere) / (n + SHARED)
-        return np.asarray(personal), np.broadcast_to(pooled, len(y)).astype(np.float64)
+    Examples
+    --------
+    >>> y, one = np.array([1, 1, 0]), np.zeros(3, dtype=np.int64)
+    >>> predict_shares(y, one, 1, 2, 2 - y).personal.round(2).tolist()
+    [0.5, 0.5, 0.92]
+    >>> predict_shares(y[1:], one[1:], 1, 9, 4).personal.round(2).tolist()
+    [0.3, 0.63]
+    """
+    everywhere = (n_yes + 0.5) / (n_others + 1)
+    own = np.bincount(code, y, minlength=n_physicians)[code] - y
+    size = np.bincount(code, minlength=n_physicians)[code] - 1
+    personal = (own + SHARED * everywhere) / (size + SHARED)
+    pooled = (n_yes + SHARED * everywhere) / (n_others + SHARED)
+    return Predicted(personal, np.broadcast_to(pooled, len(y)).astype(np.float64), {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +169,7 @@ class HeldOut:
     view: View
     task: Task
     folds: tuple[Fold, ...]
-    predicted: CrossFitted
+    predicted: Predicted
 
 
 def held_out(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> HeldOut:
@@ -204,9 +186,8 @@ def _held_out(observed: Observed, n_folds: int, seed: int, n_threads: int) -> He
     y = task.y
     too_few = len(y) < FEWEST_PATIENTS or y.min() == y.max()
     if too_few or len(np.unique(task.fold)) < n_folds:
-        shares = Shares(len(y), int(y.sum()))
-        predicted = shares.predict(y, task.code, len(task), counted=True)
-        return HeldOut(view, task, (), CrossFitted(*predicted, {}))
+        predicted = predict_shares(y, task.code, len(task), len(y) - 1, int(y.sum()) - y)
+        return HeldOut(view, task, (), predicted)
     # The products are many and small: threads of BLAS would only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
         return HeldOut(view, task, *cross_fit(task, n_threads))
@@ -236,7 +217,7 @@ def _half_predictions(found: HeldOut, n_threads: int) -> list[tuple[FloatArray, 
     task, halves = found.task, []
     parts = (task.lone_half, ~task.lone_half)
     work = [
-        partial(_predict_from, task, (task.fold != k) & part, k, fold.candidates.hyper)
+        partial(_predict_from, task, (task.fold != k) & part, task.fold == k, fold.candidates.hyper)
         for part in parts
         for k, fold in enumerate(found.folds)
     ]
@@ -283,10 +264,10 @@ def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> H
     """Return the bounds of physicians by some of their patients, NaN with fewer than two."""
     some = task.take(rows)
     _, left = learn_own_rules(some, own[rows], pooled[rows], task.seed)
-    bound = bound_of_losses(losses_of(own[rows], some.y), some.code, len(some), left)
+    limit = bound(losses_of(own[rows], some.y), some.code, len(some), left)
     return Half.placed(
-        np.where(some.sizes >= 2, bound.score, np.nan),
-        bound.interval(LEVEL),
+        np.where(some.sizes >= 2, limit.score, np.nan),
+        limit.interval(LEVEL),
         some.physicians,
         len(task),
         is_bound=True,

@@ -7,6 +7,7 @@ colleagues say what to expect with a patient: hard cases are no reproach.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,35 +115,26 @@ def common_trees(
     return CommonTrees((one, other))
 
 
-@dataclass(frozen=True, eq=False)
-class ColleaguesLosses:
-    """Trees of the losses of all groups but one; none where there is no colleague."""
+def colleagues_loss(trees: Sequence[Trees], bins: Bins) -> FloatArray:
+    """Return the loss to expect with patients of physicians outside all groups.
 
-    trees: tuple[Trees, ...]
-
-    def expected(self, bins: Bins) -> FloatArray:
-        """Return the loss to expect with patients of physicians outside all groups.
-
-        None of the trees has seen them, so that all count alike: logits are averaged.
-        """
-        if not self.trees:
-            return np.full(len(bins), np.nan)
-        total = np.zeros(len(bins))
-        for each in self.trees:
-            total += each.scores(bins)
-        return np.asarray(expit(total / len(self.trees)))
+    None of the trees has seen them, so that all count alike: logits are averaged. NaN without any.
+    """
+    if not trees:
+        return np.full(len(bins), np.nan)
+    return np.asarray(expit(np.sum([each.scores(bins) for each in trees], axis=0) / len(trees)))
 
 
 def expected_losses(
     bins: Bins, loss: FloatArray, code: IntArray, n_physicians: int, seed: int
-) -> tuple[FloatArray, ColleaguesLosses]:
+) -> tuple[FloatArray, list[Trees]]:
     """Return the loss that other physicians have with a patient like this one, for every patient.
 
-    `loss` is the held-out squared error; NaN where there is no colleague. Beside it the trees that
-    say so, for physicians who were not learned from.
+    `loss` is the held-out squared error; NaN where there is no colleague. Beside it the trees of
+    the losses of all groups but one, for physicians who were not learned from.
     """
     if n_physicians < 2:
-        return np.full(len(loss), np.nan), ColleaguesLosses(())
+        return np.full(len(loss), np.nan), []
     random = stream(seed, "prediction", "colleagues")
     group = random.permutation(n_physicians) % min(GROUPS, n_physicians)
     found, trees = np.empty(len(loss)), []
@@ -153,4 +145,4 @@ def expected_losses(
             others = np.sort(random.choice(others, MOST_ROWS, replace=False))
         trees.append(grown(bins[others], loss[others]))
         found[own] = expit(trees[-1].scores(bins[own]))
-    return found, ColleaguesLosses(tuple(trees))
+    return found, trees

@@ -33,9 +33,6 @@ FOLD_ROUNDS = 25
 #: Newton steps in the first round and in those after it; the longest step of an effect.
 FIRST_STEPS, STEPS, LONGEST = 8, 2, 2.0
 _RIDGE = 1e-6
-#: Of more patients than these, mean and covariance are learned from physicians with about so many:
-#: they are known well enough by then, and everybody's effects follow from them.
-MOST_PATIENTS, LEARNED_FROM = 200_000, 100_000
 #: With fewer known decisions outside a fold nothing is blended.
 FEWEST = 40
 
@@ -64,25 +61,6 @@ class Logits:
     def only(self, rows: BoolArray) -> Logits:
         """Return the same with nothing known of the other rows."""
         return replace(self, known=self.known & rows[:, None])
-
-    def some(self) -> IntArray:
-        """Return physicians to learn from: all, or some spread over all by what patients hold."""
-        if len(self.code) <= MOST_PATIENTS:
-            return np.arange(self.n_physicians)
-        held = _totals(self, self.designs[0][:, -1] + self.offset[:, 0])
-        return np.sort(np.argsort(held)[:: -(-len(self.code) // LEARNED_FROM)])
-
-    def of(self, physicians: IntArray) -> Logits:
-        """Return the same of some physicians, who are given rising."""
-        rows = np.flatnonzero(np.isin(self.code, physicians))
-        return Logits(
-            tuple(design[rows] for design in self.designs),
-            self.offset[rows],
-            self.decided[rows],
-            self.known[rows],
-            np.searchsorted(physicians, self.code[rows]),
-            len(physicians),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +110,6 @@ def fit_effects(
     >>> bool(found.value[0, 0] < -1 and found.value[1, 0] > 1)
     True
     """
-    some = logits.some()
-    if len(some) < logits.n_physicians:
-        return _by_some(logits, some, together, start, rounds)
     spans, J = logits.spans, logits.n_physicians
     size = spans[-1].stop
     own = np.zeros((size, size))
@@ -161,22 +136,6 @@ def fit_effects(
         if change < ENOUGH:
             break
     return PhysicianEffects(mean, covariance, value, error)
-
-
-def _by_some(
-    logits: Logits,
-    some: IntArray,
-    together: bool,
-    start: PhysicianEffects | None,
-    rounds: int,
-) -> PhysicianEffects:
-    """Learn mean and covariance from some physicians, and the effects of all by them."""
-    if start is not None:
-        start = replace(start, value=start.value[some])
-    common = fit_effects(logits.of(some), together=together, start=start, rounds=rounds)
-    value = np.tile(common.mean, (logits.n_physicians, 1))
-    found = _posterior(logits, common.mean, common.covariance, value, FIRST_STEPS)
-    return PhysicianEffects(common.mean, common.covariance, *found)
 
 
 def _posterior(

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.inference.outcomes import positions, vectors
-from intravar.prediction.bound import Bound, Losses, bound_of_losses, losses_of
+from intravar.prediction.bound import Bound, Losses, bound, losses_of
 from intravar.prediction.several.effects import Logits, fit_effects
 from intravar.prediction.stacking import clipped_logit, log_likelihood
 
@@ -145,7 +145,7 @@ def if_apart(predicted: FloatArray, decided: IntArray, code: IntArray, n_physici
     expected, wrong = 1 - alike.prod(axis=1), (others * each.wrong).sum(axis=1)
     variance = (np.square(others) * each.variance).sum(axis=1)
     losses = Losses(expected, wrong, variance, np.clip((expected + wrong) / 2, 0.0, 1.0))
-    return bound_of_losses(losses, code, n_physicians)
+    return bound(losses, code, n_physicians)
 
 
 def difference_bound(
@@ -171,4 +171,4 @@ def _bound_of_table(
     variance = (table * np.square(loss - mean[:, None])).sum(axis=1)
     seen = loss[np.arange(len(at)), at]
     losses = Losses(mean, seen - mean, variance, seen / 2)
-    return bound_of_losses(losses, code, n_physicians)
+    return bound(losses, code, n_physicians)
