@@ -115,7 +115,8 @@ def concluded(
     if ends is not None:
         low, high, error = scores.interval
         holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
-        scores = replace(scores.between(*ends), interval=holding)
+        found = scores.with_columns(identified_low=ends[0], identified_high=ends[1])
+        scores = replace(found, interval=holding)
     # Pairs get closer as patients are added: what a matching method says of all is a bound too.
     closer = halves.pull if halves is not None and evidence.caliper is not None else 0.0
     doubt = 0.0 if halves is None else halves.common_doubt
@@ -131,7 +132,7 @@ def concluded(
     if group is not None and predicts:
         told = (discordance, error, scores.n_patients, scores.n_for)
         group = replace(group, explained=explained_of_all(*told, doubt))
-        scores = replace(scores, columns={**scores.columns, **explained_of_each(*told)})
+        scores = scores.with_columns(**explained_of_each(*told))
     table = result_table(scores, min_panel=min_panel, min_reliability=min_reliability)
     grounds = replace(
         grounds,
@@ -177,7 +178,10 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
     fall = falls(scores.discordance, pull)
     wide = widen(scores.discordance, interval, fall, doubt)
     if evidence.upper_limit:
-        scores = scores.between(np.maximum(scores.discordance - fall, 0.0), scores.discordance)
+        scores = scores.with_columns(
+            identified_low=np.maximum(scores.discordance - fall, 0.0),
+            identified_high=scores.discordance,
+        )
     # What all have in common moves nobody past another, and is no part of the error of a rank.
     error = np.hypot(wide.standard_error, halves.own_doubt)
     return replace(scores, interval=wide._replace(standard_error=error))
@@ -248,7 +252,12 @@ def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | 
     if (predicted := evidence.predicted()) is None:
         return float("inf")
     y = observed.decision.astype(np.float64)
-    gain = _log_likelihood(predicted[0], y) - _log_likelihood(_rates(y, observed), y)
+    n, k = (each.astype(np.float64)[observed.code] for each in observed.counts)
+    # Each physician's rate among the other patients, drawn to that of all.
+    rates = (k - y + 2 * y.mean()) / (n - 1 + 2)
+    known, alone = (np.clip(each, 1e-6, 1 - 1e-6) for each in (predicted[0], rates))
+    gain = np.where(y == 1, np.log(known), np.log(1 - known))
+    gain -= np.where(y == 1, np.log(alone), np.log(1 - alone))
     error = gain.std() / np.sqrt(len(gain))
     return float(gain.mean() / error) if error > 0 else 0.0
 
@@ -261,16 +270,3 @@ def _ranked_better(rule: SuggestedRule) -> float:
     if not np.isfinite(rule.auc) or min(yes, no) <= 0:
         return 0.0
     return float((rule.auc - 0.5) / np.sqrt((yes + no + 1) / (12 * yes * no)))
-
-
-def _rates(y: FloatArray, observed: Observed) -> FloatArray:
-    """Return each physician's rate among the other patients, drawn to that of all."""
-    n, k = (each.astype(np.float64) for each in observed.counts)
-    share = y.mean()
-    rates: FloatArray = (k[observed.code] - y + 2 * share) / (n[observed.code] - 1 + 2)
-    return rates
-
-
-def _log_likelihood(probability: FloatArray, y: FloatArray) -> FloatArray:
-    p = np.clip(probability, 1e-6, 1 - 1e-6)
-    return np.where(y == 1, np.log(p), np.log(1 - p))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import norm, spearmanr
+from scipy.stats import norm
 from sklearn.base import clone
 
 from intravar.arrays import FloatArray, IntArray
@@ -20,6 +20,7 @@ from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval
 from intravar.inference.intervals import LEVEL, Half, TwoHalves
+from intravar.inference.ranking import rank_correlation
 from intravar.inference.shrinkage import between_variance
 from intravar.observed import Observed
 from intravar.seeds import stream
@@ -43,20 +44,6 @@ _TINY = 1e-12
 _Z = float(norm.ppf(0.5 + LEVEL / 2))
 
 
-def deal(observed: Observed, random: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Deal every panel into two; of many patients only the panels of some physicians."""
-    panels = [panel for panel in observed.panels if len(panel) >= 2 * FEWEST_IN_A_HALF]
-    panels = some_panels(panels, MOST_PATIENTS, random)
-    first, second = [], []
-    for panel in panels:
-        dealt = random.permutation(panel)
-        half = len(dealt) // 2
-        first.append(dealt[:half])
-        second.append(dealt[half:])
-    nobody = np.empty(0, dtype=np.int64)
-    return np.sort(np.concatenate([nobody, *first])), np.sort(np.concatenate([nobody, *second]))
-
-
 def some_panels(panels: list[IntArray], most: int, random: np.random.Generator) -> list[IntArray]:
     """Return panels by lot with no more patients than so many; all where there are no more."""
     if sum(len(panel) for panel in panels) <= most:
@@ -64,13 +51,6 @@ def some_panels(panels: list[IntArray], most: int, random: np.random.Generator) 
     order = random.permutation(len(panels))
     sizes = np.cumsum([len(panels[at]) for at in order])
     return [panels[at] for at in order[: max(FEWEST_PHYSICIANS, int((sizes < most).sum()))]]
-
-
-def subset(observed: Observed, rows: IntArray) -> Observed | None:
-    """Return some patients as input of their own; None if nothing is left to compare."""
-    part = observed.take(rows)
-    few = len(part.named) < FEWEST_PHYSICIANS
-    return None if few or part.decision.min() == part.decision.max() else part
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +132,8 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
     if not splits:
         return None
     pairs = [pair for pair, _ in splits]
-    rank = float(np.mean([_rank_correlation(*pair) for pair in pairs]))
+    ranks = [rank_correlation(one.score, other.score) or 0.0 for one, other in pairs]
+    rank = float(np.mean(ranks))
     # Per physician the mean of their halves over all deals, less the whole.
     shifts = np.array([shift for _, shift in splits])
     there = np.flatnonzero(np.isfinite(shifts).any(axis=0))
@@ -192,13 +173,24 @@ def _split(
 def _both_fitted(
     estimator: Estimator, observed: Observed, random: np.random.Generator
 ) -> TwoHalves | None:
-    """Fit either half for itself; None where there is nothing to fit."""
-    parts = [subset(observed, half) for half in deal(observed, random)]
-    if parts[0] is None or parts[1] is None:
+    """Deal every panel into two and fit either half for itself; None with too little to fit.
+
+    Of many patients only the panels of some physicians are dealt.
+    """
+    large = [panel for panel in observed.panels if len(panel) >= 2 * FEWEST_IN_A_HALF]
+    dealt = [random.permutation(panel) for panel in some_panels(large, MOST_PATIENTS, random)]
+    if len(dealt) < FEWEST_PHYSICIANS:
         return None
-    first, second = (
-        _fitted(clone(estimator), part, observed) for part in parts if part is not None
-    )
+    parts = [
+        observed.take(np.sort(np.concatenate(rows)))
+        for rows in (
+            [panel[: len(panel) // 2] for panel in dealt],
+            [panel[len(panel) // 2 :] for panel in dealt],
+        )
+    ]
+    if any(part.decision.min() == part.decision.max() for part in parts):
+        return None
+    first, second = (_fitted(clone(estimator), part, observed) for part in parts)
     return TwoHalves(first, second, np.asarray(estimator.score_, dtype=np.float64))
 
 
@@ -291,9 +283,3 @@ def _fitted(model: Estimator, part: Observed, observed: Observed) -> Half:
         len(observed.physicians),
         is_bound=evidence.upper_limit,
     )
-
-
-def _rank_correlation(first: Half, second: Half) -> float:
-    if min(np.ptp(first.score), np.ptp(second.score)) == 0:
-        return 0.0
-    return float(spearmanr(first.score, second.score)[0])

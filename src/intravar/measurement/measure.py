@@ -27,7 +27,7 @@ from intravar.measurement.grounds import appraise
 from intravar.measurement.halves import some_panels
 from intravar.measurement.pairs import AlikeScale, pairs_behind
 from intravar.measurement.result import Fitted, Measurement, OneDecision
-from intravar.measurement.rule import SuggestedRule, located, location_of, suggest_rule
+from intravar.measurement.rule import SuggestedRule, in_places, location_of, suggest_rule
 from intravar.measurement.scores import (
     SeenTwice,
     scores_of,
@@ -45,7 +45,7 @@ from intravar.runs.settings import RunSettings, limits_of
 from intravar.seeds import stream
 
 if TYPE_CHECKING:
-    from intravar.measurement.wider.strata import Course, Strata
+    pass
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
@@ -206,9 +206,16 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
     rule, repeats = everybody.rule, everybody.repeats
     assert rule is not None
     (name, first), *others = everybody.fitted.items()
-    first = first if repeats is None else first.with_columns(repeats.columns())
-    location = location_of(prepared, first.evidence, request.random_state, words)
-    first = replace(first, scores=located(first.scores, location, prepared.observed))
+    scores, location = (
+        first.scores,
+        location_of(prepared, first.evidence, request.random_state, words),
+    )
+    if repeats is not None:
+        scores = scores.with_columns(**repeats.columns())
+    if location is not None:
+        close = in_places(location.in_close, scores, prepared.observed)
+        scores = scores.with_columns(in_close_calls=close)
+    first = replace(first, scores=scores)
     with steps.step(words.fill("measuring two halves of the {cases}"), steps.seconds.get(name)):
         appraisal = appraise(check, {name: first, **dict(others)}, rule)
     main, table = replace(first, scores=appraisal.scores), appraisal.table
@@ -221,7 +228,13 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
         diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, rule.probability)
     noise = _noise(steps, check, main, appraisal.group)
     unrecorded = None if repeats else _unrecorded(steps, check, main, rule, appraisal.group)
-    levels, periods = _strata(steps, everybody)
+    no_rule = [NO_RULE] if appraisal.verdict.rule_found < RULE_FOUND else []
+    levels, periods = None, None
+    if prepared.dealt:
+        from intravar.measurement.wider.strata import strata_asked_for
+
+        with steps.step("comparing subgroups and periods"):
+            levels, periods = strata_asked_for(everybody)
     return Measurement(
         request,
         check,
@@ -241,29 +254,9 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
         levels,
         periods,
         everybody.cases,
-        _warnings(request, everybody.warnings, appraisal.verdict.rule_found),
+        tuple(words.said(each) for each in (*everybody.warnings, *no_rule)),
         steps.all_seconds(),
     )
-
-
-def _strata(steps: _Steps, everybody: OneDecision) -> tuple[Strata | None, Course | None]:
-    """Compare the subgroups and periods that were asked for."""
-    prepared, patients, who = (
-        everybody.check.prepared,
-        everybody.patients,
-        everybody.physicians,
-    )
-    if not prepared.dealt or patients is None or who is None:
-        return None, None
-    from intravar.measurement.wider.strata import course_of, subgroups
-
-    with steps.step("comparing subgroups and periods"):
-        by = prepared.dealt.get("by")
-        levels = None if by is None else subgroups(patients, who, by)
-        if everybody.dated is None:
-            return levels, None
-        seed = everybody.check.request.random_state
-        return levels, course_of(patients, who, prepared, seed, everybody.learned_from)
 
 
 @dataclass
@@ -357,16 +350,15 @@ def _everybody(
 
     if first.check.beyond is None:
         return {name: with_patients(each) for name, each in learned.items()}
-    told = first.check.request.words.fill("reading the {deciders} beyond the sample")
-    expected = sum(_time_of_others(each.check) for each in learned.values())
-    with steps.step(told, expected, "beyond the sample"):
+    words = first.check.request.words.fill("reading the {deciders} beyond the sample")
+    expected = 0.0
+    for check in (each.check for each in learned.values()):
+        assert check.beyond is not None
+        size = Size.of(check.prepared.observed)
+        n_read = check.beyond.n_read(size.n_covariates)
+        expected += time_of_others(size, n_read, METHODS[check.method])
+    with steps.step(words, expected, "beyond the sample"):
         return with_everybody(learned, settings, steps.tell.part)
-
-
-def _time_of_others(check: Check) -> float:
-    assert check.beyond is not None
-    size = Size.of(check.prepared.observed)
-    return time_of_others(size, check.beyond.n_read(size.n_covariates), METHODS[check.method])
 
 
 def _noise(steps: _Steps, check: Check, main: Fitted, group: Group | None) -> Noise | None:
@@ -376,11 +368,15 @@ def _noise(steps: _Steps, check: Check, main: Fitted, group: Group | None) -> No
         return None
     with steps.step("taking noise apart", 5):
         # What predictions learned of halves serves noise as well.
-        learned = check.beyond is None or main.evidence.upper_limit
-        found = noise_of(observed if learned else _some(observed), seed=check.request.random_state)
+        if check.beyond is not None and not main.evidence.upper_limit:
+            # Of a large sample some panels suffice: noise is one figure of all together.
+            random = stream(0, "noise", "panels")
+            panels = some_panels(list(observed.panels), MOST_FOR_NOISE, random)
+            observed = observed.take(np.sort(np.concatenate(panels)))
+        noise = noise_of(observed, seed=check.request.random_state)
     if group is None or not main.evidence.upper_limit:
-        return found
-    return beside_bound(found, group.discordance)
+        return noise
+    return beside_bound(noise, group.discordance)
 
 
 def beside_bound(noise: Noise, bound: float) -> Noise:
@@ -410,12 +406,6 @@ def beside_bound(noise: Noise, bound: float) -> Noise:
     return replace(noise, system=noise.system + shift, occasion=bound / 2, table=table)
 
 
-def _some(observed: Observed) -> Observed:
-    """Return some panels of a large sample: noise of all together takes no more to be known."""
-    panels = some_panels(list(observed.panels), MOST_FOR_NOISE, stream(0, "noise", "panels"))
-    return observed.take(np.sort(np.concatenate(panels)))
-
-
 def _unrecorded(
     steps: _Steps, check: Check, main: Fitted, rule: SuggestedRule, group: Group | None
 ) -> Unrecorded | None:
@@ -431,11 +421,6 @@ def _unrecorded(
             group.discordance,
             check.request.random_state,
         )
-
-
-def _warnings(request: Request, said: Sequence[str], rule_found: float) -> tuple[str, ...]:
-    no_rule = [NO_RULE] if rule_found < RULE_FOUND else []
-    return tuple(request.words.said(each) for each in (*said, *no_rule))
 
 
 def chosen_methods(request: Request) -> list[str]:
@@ -468,25 +453,17 @@ def fit_method(
 ) -> tuple[Fitted, list[str]]:
     """Fit a method, by its name or as it was given; return it, and what it warned about."""
     estimator = make_estimator(name) if given is None else clone(given)
-    if given is None:
-        _set_if_taken(estimator, "random_state", seed)
+    options: dict[str, Any] = {} if given is not None else {"random_state": seed}
     # Threads change the time and nothing else; over a small table most wait for each other.
     if observed.n_patients >= MANY_PATIENTS or isinstance(estimator, Predictability):
-        _set_if_taken(estimator, "n_jobs", joblib.cpu_count())
+        options["n_jobs"] = joblib.cpu_count()
+    taken = estimator.get_params()
+    estimator.set_params(**{name: each for name, each in options.items() if name in taken})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator.fit_observed(observed)
     evidence = estimator.evidence(observed)
     fitted = Fitted(estimator, evidence, scores_of(estimator, evidence, observed))
-    return fitted, sorted({_text(warning.message) for warning in caught})
-
-
-def _text(message: Warning | str) -> str:
-    """Return what a warning says, as it was given."""
-    given = message.args[0] if isinstance(message, Warning) and message.args else message
-    return given if isinstance(given, str) else str(given)
-
-
-def _set_if_taken(estimator: Estimator, name: str, value: Any) -> None:
-    if name in estimator.get_params():
-        estimator.set_params(**{name: value})
+    # What a warning says is kept as it was given: a sentence can be said in other words.
+    said = [(getattr(each.message, "args", None) or (each.message,))[0] for each in caught]
+    return fitted, sorted({each if isinstance(each, str) else str(each) for each in said})

@@ -59,10 +59,20 @@ class AlikeScale:
         `origin` names for every column its covariate, `importance` says how much decisions depend
         on each; what is negative or not known counts as 0.
         """
-        if np.isnan(observed.covariates).any():
-            observed = replace(observed, covariates=_without_gaps(observed.covariates))
+        gap = np.isnan(observed.covariates)
+        if gap.any():
+            known = np.where(gap, 0.0, observed.covariates).sum(axis=0)
+            usual_values = known / np.maximum((~gap).sum(axis=0), 1)
+            filled = np.where(gap, usual_values, observed.covariates)
+            observed = replace(observed, covariates=filled)
         mean, spread = observed.mean_and_spread
-        weight = _weights(origin, importance)
+        names = list(dict.fromkeys(origin))
+        given = np.array([max(0.0, float(importance.get(name, 0.0))) for name in names])
+        given = np.where(np.isfinite(given), given, 0.0)
+        total = given.sum()
+        share = given / total if total > 0 else np.full(len(names), 1 / len(names))
+        by_name = dict(zip(names, (1 - EVEN) * share + EVEN / len(names), strict=True))
+        weight = np.array([by_name[name] for name in origin])
         points = observed.standardised * np.sqrt(weight)
         # Two patients at random lie the root of twice the whole variance apart.
         usual = float(np.sqrt(2 * np.square(points).mean(axis=0).sum()))
@@ -89,25 +99,6 @@ class AlikeScale:
             return points
         odds = np.clip(logit(np.clip(probability, 1e-9, 1 - 1e-9)), -CLEAR, CLEAR)
         return np.column_stack([points, odds / LOG_ODDS])
-
-
-def _without_gaps(table: FloatArray) -> FloatArray:
-    """Return a table in which what is missing is the mean of what is known."""
-    gap = np.isnan(table)
-    mean = np.where(gap, 0.0, table).sum(axis=0) / np.maximum((~gap).sum(axis=0), 1)
-    return np.where(gap, mean, table)
-
-
-def _weights(origin: Sequence[str], importance: Mapping[str, float]) -> FloatArray:
-    """Return the weight of every column: that of its covariate."""
-    names = list(dict.fromkeys(origin))
-    found = np.array([max(0.0, float(importance.get(name, 0.0))) for name in names])
-    found = np.where(np.isfinite(found), found, 0.0)
-    total = found.sum()
-    share = found / total if total > 0 else np.full(len(names), 1 / len(names))
-    weight = (1 - EVEN) * share + EVEN / len(names)
-    by_name = dict(zip(names, weight.tolist(), strict=True))
-    return np.array([by_name[name] for name in origin])
 
 
 def nearest_within(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise
@@ -43,11 +43,6 @@ class Fitted:
     estimator: Estimator | Repeats
     evidence: Evidence
     scores: Scores
-
-    def with_columns(self, columns: Mapping[str, FloatArray]) -> Fitted:
-        """Return the method with more result columns."""
-        own = {**self.scores.columns, **columns}
-        return replace(self, scores=replace(self.scores, columns=own))
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,20 +250,18 @@ class Measurement:
 
     def _headline(self) -> str:
         reportable = 0 if self.verdict == NOTHING else int(self.table["reportable"].sum())
-        return f"{self.judged}\n{self._counted(reportable)}"
-
-    def _counted(self, reportable: int) -> str:
-        deciders = self.request.words.deciders
-        return f"{self.method}: {reportable} of {self.table.height} {deciders} reportable"
+        counted = f"{reportable} of {self.table.height} {self.request.words.deciders} reportable"
+        return f"{self.judged}\n{self.method}: {counted}"
 
     def _repr_html_(self) -> str:
         """Show the measurement as a table in a notebook."""
-        ranked, readable = self.verdict not in UNRANKED, self.verdict != NOTHING
-        claim = claim_of(self.main.evidence)
-        made = decider_table(
-            self.table, self.request.words, ranked=ranked, readable=readable, claim=claim
-        )
-        table = made.on("page")
+        table = decider_table(
+            self.table,
+            self.request.words,
+            ranked=self.verdict not in UNRANKED,
+            readable=self.verdict != NOTHING,
+            claim=claim_of(self.main.evidence),
+        ).on("page")
         heads = "".join(
             f'<th title="{escape(c.meaning)}">{escape(c.heading)}</th>' for c in table.columns
         )

@@ -5,7 +5,7 @@ It describes what the physicians did on the whole, not what they should have don
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -78,12 +78,6 @@ class SuggestedRule:
 
 def suggest_rule(prepared: Prepared, seed: int = 0, words: Words = USUAL) -> SuggestedRule:
     """Learn how the decisions depend on the covariates, over all physicians."""
-    # One thread: the model is small, and threads that wait for each other cost more than they do.
-    with threadpool_limits(limits=1):
-        return _learned(prepared, seed, words)
-
-
-def _learned(prepared: Prepared, seed: int, words: Words) -> SuggestedRule:
     observed = prepared.observed
     x, y = observed.covariates, observed.decision
     order = stream(seed, "rule", "rows").permutation(len(y))
@@ -91,31 +85,28 @@ def _learned(prepared: Prepared, seed: int, words: Words) -> SuggestedRule:
     test, learn = order[:n_test], order[n_test : n_test + LEARN]
     if len(np.unique(y[learn])) < 2:
         learn = order
-    seen = _looked_at(x, y, learn)
-    x = x if len(seen) == x.shape[1] else np.ascontiguousarray(x[:, seen])
+    seen = np.arange(x.shape[1])
+    if x.shape[1] > MOST_SEEN:
+        seen = telling(coarse_bins(x[learn]), y[learn], np.arange(len(learn)))
+        x = np.ascontiguousarray(x[:, seen])
     model = HistGradientBoostingClassifier(
         max_iter=80,
         max_leaf_nodes=15,
         early_stopping=False,
         random_state=derived_seed(seed, "rule"),
     )
-    model.fit(x[learn], y[learn])
-    predicted = model.predict_proba(x[test])[:, 1]
-    return SuggestedRule(
-        auc=_auc(y[test], predicted),
-        importance=_importance(model, prepared, seen, x[test], test, predicted, seed),
-        dependence=_dependence(model, prepared, seen, learn[:DRAWN]),
-        tree=_short_tree(prepared, words),
-        calibration=_calibration(y[test], predicted),
-        probability=model.predict_proba(x)[:, 1],
-    )
-
-
-def _looked_at(x: FloatArray, y: npt.NDArray[np.int8], learn: IntArray) -> IntArray:
-    """Return the columns that are learned from: all, unless they are very many."""
-    if x.shape[1] <= MOST_SEEN:
-        return np.arange(x.shape[1])
-    return telling(coarse_bins(x[learn]), y[learn], np.arange(len(learn)))
+    # One thread: the model is small, and threads that wait for each other cost more than they do.
+    with threadpool_limits(limits=1):
+        model.fit(x[learn], y[learn])
+        predicted = model.predict_proba(x[test])[:, 1]
+        return SuggestedRule(
+            auc=_auc(y[test], predicted),
+            importance=_importance(model, prepared, seen, x[test], test, predicted, seed),
+            dependence=_dependence(model, prepared, seen, learn[:DRAWN]),
+            tree=_short_tree(prepared, words),
+            calibration=_calibration(y[test], predicted),
+            probability=model.predict_proba(x)[:, 1],
+        )
 
 
 def _auc(y: npt.NDArray[np.int8], predicted: FloatArray) -> float:
@@ -134,21 +125,15 @@ def _importance(
     """Shuffle one covariate at a time, all its columns together; `x` holds those looked at."""
     y = prepared.observed.decision[test]
     whole = _auc(y, predicted)
-    rows = []
-    for name in prepared.covariates:
+    lost = dict.fromkeys(prepared.covariates, 0.0)
+    for name in dict.fromkeys(prepared.origin[at] for at in seen):
         columns = [n for n, at in enumerate(seen) if prepared.origin[at] == name]
-        if not columns:
-            rows.append({"covariate": name, "importance": 0.0})
-            continue
         shuffled = x.copy()
         shuffled[:, columns] = x[stream(seed, "shuffle", name).permutation(len(x))][:, columns]
-        rows.append(
-            {
-                "covariate": name,
-                "importance": whole - _auc(y, model.predict_proba(shuffled)[:, 1]),
-            }
-        )
-    return pl.DataFrame(rows).sort("importance", descending=True, maintain_order=True)
+        lost[name] = whole - _auc(y, model.predict_proba(shuffled)[:, 1])
+    return pl.DataFrame({"covariate": list(lost), "importance": list(lost.values())}).sort(
+        "importance", descending=True, maintain_order=True
+    )
 
 
 def _dependence(model: Any, prepared: Prepared, seen: IntArray, rows: IntArray) -> pl.DataFrame:
@@ -251,26 +236,16 @@ def _conditions(
     """Write the conditions of a leaf; bounds on one column are drawn together."""
     if not bounds:
         return f"all {words.cases}"
-    found = []
+    conditions = []
     for column in dict.fromkeys(column for column, _, _ in bounds):
         above = [cut for position, sign, cut in bounds if position == column and sign == ">"]
         below = [cut for position, sign, cut in bounds if position == column and sign == "<="]
-        found.append(
-            _condition(
-                _labelled(names[column], origin[column], words),
-                words.label(origin[column]),
-                above,
-                below,
-                kinds.get(names[column], ""),
-            )
-        )
-    return " and ".join(found)
-
-
-def _labelled(name: str, covariate: str, words: Words) -> str:
-    """Return a coded column with the label of its covariate."""
-    coded = name.startswith(covariate)
-    return f"{words.label(covariate)}{name[len(covariate) :]}" if coded else name
+        name, covariate = names[column], origin[column]
+        label = words.label(covariate)
+        # A coded column has the label of its covariate.
+        coded = f"{label}{name[len(covariate) :]}" if name.startswith(covariate) else name
+        conditions.append(_condition(coded, label, above, below, kinds.get(name, "")))
+    return " and ".join(conditions)
 
 
 def day_of(number: float) -> str:
@@ -337,17 +312,6 @@ def location_of(
         np.divide(inside, own, out=np.full(n, np.nan), where=own > 0),
         _kinds(prepared, loss, seed, words),
     )
-
-
-def located(scores: Scores, location: Location | None, observed: Observed) -> Scores:
-    """Return scores with the share of discordance that lies in close calls.
-
-    Physicians beyond the sample have none.
-    """
-    if location is None:
-        return scores
-    column = in_places(location.in_close, scores, observed)
-    return replace(scores, columns={**scores.columns, "in_close_calls": column})
 
 
 def in_places(values: FloatArray, scores: Scores, observed: Observed) -> FloatArray:

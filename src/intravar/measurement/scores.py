@@ -82,15 +82,9 @@ class Scores:
     most: float = 1.0
     upper: bool = False
 
-    def between(self, low: FloatArray, high: FloatArray) -> Scores:
-        """Return the scores with the range of levels that fit equally well."""
-        found = {"identified_low": low, "identified_high": high}
-        return replace(self, columns={**self.columns, **found})
-
-    def with_columns(self, columns: Mapping[str, FloatArray]) -> Scores:
-        """Return the scores with other values of columns that they have."""
-        own = {name: columns.get(name, values) for name, values in self.columns.items()}
-        return replace(self, columns=own)
+    def with_columns(self, **columns: FloatArray) -> Scores:
+        """Return the scores with more columns, or with other values of those that they have."""
+        return replace(self, columns={**self.columns, **columns})
 
     @property
     def identified(self) -> tuple[FloatArray, FloatArray] | None:

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri, owens_t
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import FloatArray
 from intravar.estimators.predictability import losses_without
 from intravar.observed import Observed
 from intravar.seeds import stream
@@ -92,11 +92,15 @@ def unrecorded_reasons(
     tried = important[:MOST_COVARIATES]
     if observed.n_patients < FEWEST_PATIENTS or y.min() == y.max() or not tried:
         return None
-    rows = _sample(observed, seed)
-    part = observed if len(rows) == observed.n_patients else observed.take(rows)
+    part = observed
+    if observed.n_patients > MOST_PATIENTS:
+        random = stream(seed, "unrecorded", "sample")
+        order = random.permutation(len(observed.panels))
+        rows = np.concatenate([random.permutation(observed.panels[at]) for at in order])
+        part = observed.take(np.sort(rows[:MOST_PATIENTS]))
     if part.decision.min() == part.decision.max():
         return None
-    deals = DEALS if len(rows) <= SMALL_COHORT else 1
+    deals = DEALS if part.n_patients <= SMALL_COHORT else 1
     sets = [*((name,) for name in tried), *combinations(tried[:IN_PAIRS], 2)]
     seeds = [seed + 1000 * deal for deal in range(deals)]
     losses = losses_without(part, origin, sets, N_FOLDS, seeds, int(joblib.cpu_count()))
@@ -188,15 +192,4 @@ def share_explained(discordance: float, share: float, turned: float = 0.0) -> fl
         return 0.0
     if discordance <= discordance_at(1.0, share, turned) + _CLOSE:
         return 1.0
-    found = brentq(lambda rho: discordance_at(rho, share, turned) - discordance, 0.0, 1.0)
-    return float(found)
-
-
-def _sample(observed: Observed, seed: int) -> IntArray:
-    """Return all patients, or those of some physicians where they are many."""
-    if observed.n_patients <= MOST_PATIENTS:
-        return np.arange(observed.n_patients)
-    random = stream(seed, "unrecorded", "sample")
-    order = random.permutation(len(observed.panels))
-    rows = np.concatenate([random.permutation(observed.panels[at]) for at in order])
-    return np.sort(rows[:MOST_PATIENTS])
+    return float(brentq(lambda rho: discordance_at(rho, share, turned) - discordance, 0.0, 1.0))

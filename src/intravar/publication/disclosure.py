@@ -178,7 +178,7 @@ def _shown_scores(
     names = hiding.names_of(measurement.main.scores)
     return {
         name: shown_scores(
-            each.scores.with_columns(blurred),
+            each.scores.with_columns(**blurred),
             each.evidence,
             smallest_cell=request.smallest_cell,
             min_panel=request.min_panel,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
 from intravar.estimators import CommonEstimator
-from intravar.estimators.base import Reader
 from intravar.inference import Interval
 from intravar.measurement.cases import CaseFinder, ranked_kinds
 from intravar.measurement.pairs import AlikeScale
@@ -50,9 +50,10 @@ def _predicted(one: OneDecision, codes: IntArray) -> pl.DataFrame | None:
 def read_by(one: OneDecision) -> ReadBy:
     """Return what physicians beyond the sample are read by."""
     prepared, beyond = one.check.prepared, one.check.beyond
+    dated: Any = one.dated
     assert beyond is not None
     assert prepared.recipe is not None
-    models = {name: each.estimator for name, each in one.fitted.items()}
+    models: dict[str, Any] = {name: each.estimator for name, each in one.fitted.items()}
     if one.predicting is not None:
         models.setdefault(one.predicting[0], one.predicting[1].estimator)
     look = CaseFinder(
@@ -62,10 +63,10 @@ def read_by(one: OneDecision) -> ReadBy:
     return ReadBy(
         prepared.recipe,
         beyond.counts.column,
-        {name: _reader(model) for name, model in models.items()},
+        {name: model.reader() for name, model in models.items()},
         look,
         None if one.predicting is None else one.predicting[0],
-        None if one.dated is None else _reader(one.dated),
+        None if dated is None else dated.reader(),
     )
 
 
@@ -82,14 +83,15 @@ def with_others(one: OneDecision, others: Others) -> OneDecision:
         for name, each in one.fitted.items()
     }
     # Physicians of whom a part is in the sample were read as a whole: they count there.
-    once = whole_share(beyond)
+    inside = np.minimum(beyond.counts.n_patients[beyond.drawn.codes], beyond.drawn.most)
+    once = float(inside[beyond.drawn.whole].sum() / max(inside.sum(), 1))
     counted = counted_once(beyond.dropped, others.dropped, once, beyond.counts.dropped)
     filled = counted_once(prepared.filled, others.filled, once)
     scores = next(iter(fitted.values())).scores
     patients = learned_from = _predicted(one, sampled)
     if learned_from is not None:
-        inside = pl.col("code").is_in(sampled[whole].tolist())
-        patients = pl.concat([learned_from.filter(inside), others.predicted])
+        own = learned_from.filter(pl.col("code").is_in(sampled[whole].tolist()))
+        patients = pl.concat([own, others.predicted])
     return replace(
         one,
         check=replace(
@@ -107,11 +109,6 @@ def with_others(one: OneDecision, others: Others) -> OneDecision:
             *(named_in(each, named) for each in (others.cases, others.pairs, others.patients))
         ),
     )
-
-
-def _reader(model: object) -> Reader:
-    assert isinstance(model, CommonEstimator)
-    return model.reader()
 
 
 def with_everybody(
@@ -183,13 +180,6 @@ def named_in(table: pl.DataFrame, physicians: pl.Series) -> pl.DataFrame:
     """Return a table whose physicians, told by number, bear their names."""
     codes = table["physician"].cast(pl.Int64)
     return table.with_columns(physicians.cast(pl.String)[codes].alias("physician"))
-
-
-def whole_share(beyond: Beyond) -> float:
-    """Return the share of the sample's patients whose physicians are in it with all patients."""
-    drawn, sizes = beyond.drawn, beyond.counts.n_patients
-    inside = np.minimum(sizes[drawn.codes], drawn.most)
-    return float(inside[drawn.whole].sum() / max(inside.sum(), 1))
 
 
 def counted_once(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, option
 from intravar.estimators.several import (
     MISSING,
@@ -100,15 +99,10 @@ def _predicted(
         ends = table.select("discordance", "low", "high").cast(pl.Float64)
         scored[[place[name] for name in table["physician"].to_list()]] = ends.to_numpy()
         alone.append(scored)
-    order = _by_content(own, pooled, values, code)
+    # By what is known of patients: a result does not depend on the table's order.
+    order = np.lexsort(np.column_stack((own, pooled, values, code)).T)
     own, pooled, values, code = own[order], pooled[order], values[order], code[order]
     fold = common_folds(np.hstack([own, pooled]), values, code, seed)
     return PredictedDecisions(
         tuple(measurements), values, own, pooled, code, named, fold, tuple(alone)
     )
-
-
-def _by_content(*columns: FloatArray | IntArray) -> IntArray:
-    """Order patients by what is known of them: a result does not depend on the table's order."""
-    keys = np.column_stack(columns)
-    return np.lexsort(keys.T)

@@ -23,6 +23,7 @@ from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import cell_bound
 from intravar.inference.contrasts import Effects, changes_together, stratum_effects, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
+from intravar.measurement.result import OneDecision
 from intravar.observed import Observed
 from intravar.preparation.periods import Dealt, with_period
 from intravar.preparation.prepare import Prepared
@@ -293,6 +294,20 @@ class Course:
     rule_changed: bool
     noise: tuple[Noise | None, ...]
     n_undated: int
+
+
+def strata_asked_for(one: OneDecision) -> tuple[Strata | None, Course | None]:
+    """Compare the subgroups and the periods of one decision that were asked for."""
+    prepared, patients, physicians = one.check.prepared, one.patients, one.physicians
+    assert patients is not None
+    assert physicians is not None
+    by, seed = prepared.dealt.get("by"), one.check.request.random_state
+    return (
+        None if by is None else subgroups(patients, physicians, by),
+        None
+        if one.dated is None
+        else course_of(patients, physicians, prepared, seed, one.learned_from),
+    )
 
 
 def subgroups(patients: pl.DataFrame, physicians: pl.Series, dealt: Dealt) -> Strata:
