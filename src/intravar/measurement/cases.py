@@ -11,13 +11,12 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import IntArray
 from intravar.errors import InputError, option
 from intravar.estimators.evidence import PAIR, PAIR_SCHEMA, Evidence
 from intravar.measurement.pairs import (
@@ -74,36 +73,17 @@ def cases_behind(
     kind, probability, least = shown
     points = scale.points(observed.covariates, probability)
     away = np.abs(observed.decision - probability)
-    rows = [
-        (at, kind, *found)
-        for at, panel in enumerate(observed.panels)
-        for found in _cases(panel, observed, points, probability, away, least, most)
-    ]
+    rows: list[tuple[Any, ...]] = []
+    for at, panel in enumerate(observed.panels):
+        against = panel[away[panel] > least]
+        order = against[np.lexsort((against, -away[against]))][:most]
+        for number, patient in enumerate(order.tolist(), 1):
+            otherwise = panel[observed.decision[panel] != observed.decision[patient]]
+            alike = nearest_within(points, patient, otherwise, MOST_ALIKE)
+            beside: list[tuple[Any, Any]] = [*alike] or [(None, None)]
+            told = float(probability[patient])
+            rows += [(at, kind, number, patient, *each, told) for each in beside]
     return pl.DataFrame(rows, schema=CASE_SCHEMA, orient="row")
-
-
-def _cases(
-    panel: IntArray,
-    observed: Observed,
-    points: FloatArray,
-    probability: FloatArray,
-    away: FloatArray,
-    least: float,
-    most: int,
-) -> list[tuple[int, int, int | None, float | None, float]]:
-    """Return the cases of one panel: number, patient, other, distance, predicted."""
-    against = panel[away[panel] > least]
-    order = against[np.lexsort((against, -away[against]))][:most]
-    by_decision = [panel[observed.decision[panel] == decision] for decision in (0, 1)]
-    found: list[tuple[int, int, int | None, float | None, float]] = []
-    for number, patient in enumerate(order.tolist(), 1):
-        otherwise = by_decision[1 - int(observed.decision[patient])]
-        predicted = float(probability[patient])
-        beside = nearest_within(points, patient, otherwise, MOST_ALIKE)
-        found += [(number, patient, *each, predicted) for each in beside]
-        if not beside:
-            found.append((number, patient, None, None, predicted))
-    return found
 
 
 def _discordant(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -124,34 +104,29 @@ def _discordant(pairs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class CaseFinder:
-    """Finds the decisions of a bucket that show scores at work.
+def found_in_bucket(
+    scale: AlikeScale,
+    kinds: Mapping[str, str],
+    evidence: Evidence,
+    portion: Portion,
+    rows: IntArray,
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Return cases of a bucket, pairs to review, and the patients in them.
 
     `scale` says by how much patients may differ, learned from the sample; `kinds` what covariates
-    hold, the most important first.
+    hold, the most important first. The evidence is that of the method that measures; `rows` are
+    those of the source.
     """
-
-    scale: AlikeScale
-    kinds: Mapping[str, str]
-
-    def __call__(
-        self, evidence: Evidence, portion: Portion, rows: IntArray
-    ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-        """Return cases, pairs to review, and the patients in them; `rows` are those of the source.
-
-        The evidence is that of the method that measures.
-        """
-        observed, no_pairs = portion.observed, pl.DataFrame(schema=PAIR_SCHEMA)
-        found = cases_behind(evidence, observed, self.scale, no_pairs, MOST_BEYOND)
-        pairs = some_pairs(pairs_to_review(observed, self.scale), observed, MOST_REVIEWED)
-        listed = [found["patient"], found["other"], pairs["first"], pairs["second"]]
-        shown = pl.concat(listed).drop_nulls().unique().sort().to_numpy()
-        return (
-            case_table(found, observed, rows),
-            pair_table(pairs, observed, rows),
-            patient_table(observed, rows, portion.raw, self.kinds)[shown],
-        )
+    observed, no_pairs = portion.observed, pl.DataFrame(schema=PAIR_SCHEMA)
+    cases = cases_behind(evidence, observed, scale, no_pairs, MOST_BEYOND)
+    pairs = some_pairs(pairs_to_review(observed, scale), observed, MOST_REVIEWED)
+    listed = [cases["patient"], cases["other"], pairs["first"], pairs["second"]]
+    shown = pl.concat(listed).drop_nulls().unique().sort().to_numpy()
+    return (
+        case_table(cases, observed, rows),
+        pair_table(pairs, observed, rows),
+        patient_table(observed, rows, portion.raw, kinds)[shown],
+    )
 
 
 #: Cases that can be asked for.

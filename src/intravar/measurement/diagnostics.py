@@ -146,24 +146,25 @@ def _love(prepared: Prepared, pairs: pl.DataFrame) -> pl.DataFrame:
     even = [panel[: len(panel) // 2 * 2].reshape(-1, 2) for panel in shuffled]
     strangers = np.concatenate([*even, np.empty((0, 2), dtype=np.int64)])
     matched = pairs.select("first", "second").to_numpy()
-    rows = []
-    for name in prepared.covariates:
-        columns = [n for n, origin in enumerate(prepared.origin) if origin == name]
-        rows.append(
-            {
-                "covariate": name,
-                "within_pairs": _root_mean_square(z, matched, columns),
-                "at_random": _root_mean_square(z, strangers, columns),
-            }
-        )
-    return pl.DataFrame(rows, schema_overrides={"within_pairs": pl.Float64})
+
+    def apart(pairs: IntArray, columns: list[int]) -> float | None:
+        difference = z[pairs[:, 0]][:, columns] - z[pairs[:, 1]][:, columns]
+        return float(np.sqrt(np.square(difference).sum(axis=1).mean())) if len(pairs) else None
+
+    rows = [
+        (name, apart(matched, columns), apart(strangers, columns))
+        for name, columns in _columns(prepared).items()
+    ]
+    schema = {"covariate": pl.String, "within_pairs": pl.Float64, "at_random": pl.Float64}
+    return pl.DataFrame(rows, schema, orient="row")
 
 
-def _root_mean_square(z: FloatArray, pairs: IntArray, columns: list[int]) -> float | None:
-    if not len(pairs):
-        return None
-    difference = z[pairs[:, 0]][:, columns] - z[pairs[:, 1]][:, columns]
-    return float(np.sqrt(np.square(difference).sum(axis=1).mean()))
+def _columns(prepared: Prepared) -> dict[str, list[int]]:
+    """Return the encoded columns of every covariate."""
+    columns: dict[str, list[int]] = {}
+    for at, name in enumerate(prepared.origin):
+        columns.setdefault(name, []).append(at)
+    return columns
 
 
 def _distances(pairs: pl.DataFrame, caliper: FloatArray | None) -> pl.DataFrame:
@@ -231,8 +232,7 @@ def _balance(prepared: Prepared) -> pl.DataFrame:
     between = (sizes[:, None] * np.square(means)).sum(axis=0) / observed.n_patients
     by_chance = (len(sizes) - 1) / observed.n_patients
     rows = []
-    for name in prepared.covariates:
-        columns = [n for n, origin in enumerate(prepared.origin) if origin == name]
+    for name, columns in _columns(prepared).items():
         total = float(np.square(z[:, columns]).mean(axis=0).sum())
         share = float(between[columns].sum()) / total if total else 0.0
         rows.append({"covariate": name, "between_physicians": share, "by_chance": by_chance})
@@ -242,9 +242,8 @@ def _balance(prepared: Prepared) -> pl.DataFrame:
 def _overlap(observed: Observed, probability: FloatArray) -> pl.DataFrame:
     """Overlap of each panel's predicted probabilities with those of all, in tenths."""
     counts = _tenths(observed, probability, observed.code)
-    return pl.DataFrame(
-        {"physician": observed.named, "overlap": _shared(counts, counts.sum(axis=0))}
-    )
+    overlap = _shared(counts, counts.sum(axis=0))
+    return pl.DataFrame({"physician": observed.named, "overlap": overlap})
 
 
 def _tenths(observed: Observed, probability: FloatArray, code: IntArray) -> FloatArray:

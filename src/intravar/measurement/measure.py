@@ -31,7 +31,6 @@ from intravar.measurement.rule import SuggestedRule, in_places, location_of, sug
 from intravar.measurement.scores import (
     SeenTwice,
     scores_of,
-    scores_of_repeats,
     seen_twice,
 )
 from intravar.measurement.unrecorded import Unrecorded, unrecorded_reasons
@@ -324,7 +323,7 @@ def _fitted(
     said = list(prepared.warnings)
     for position, name in enumerate(names, 1):
         if name == REPEATS and repeats is not None:
-            scores = scores_of_repeats(repeats, prepared)
+            scores = repeats.scores(prepared.observed)
             fitted[name] = Fitted(repeats.model, repeats.evidence, scores)
             continue
         count = f" ({position} of {len(names)})" if len(names) > 1 else ""

@@ -177,10 +177,16 @@ def result_table(
     unsure = np.isfinite(scores.discordance) & large
     unsure &= assessed["reliability"] < min_reliability
     ranged = not (scores.determined if determined is None else determined)
-    nothing = [_nothing(scores, row, min_panel) for row in range(len(scores.physician))]
-    why = ([RANGE] * ranged, [f"{NO_RANK}reliability below {min_reliability:g}"])
+    nothing = [
+        too_small(int(n), min_panel)
+        or (None if np.isfinite(score) else reason or "the method gives no score")
+        for n, score, reason in zip(
+            scores.n_patients, scores.discordance, scores.reason, strict=True
+        )
+    ]
+    no_rank = f"{NO_RANK}reliability below {min_reliability:g}"
     reasons = [
-        reason or "; ".join([*why[0], *why[1] * bool(unranked)]) or None
+        reason or "; ".join([RANGE] * ranged + [no_rank] * bool(unranked)) or None
         for reason, unranked in zip(nothing, unsure, strict=True)
     ]
     columns: dict[str, Any] = {
@@ -207,16 +213,6 @@ def result_table(
             "reason": pl.Series(reasons, dtype=pl.String),
         }
     )
-
-
-def _nothing(scores: Scores, row: int, min_panel: int) -> str | None:
-    """Say why nothing can be said of a physician; None where something can."""
-    size = too_small(int(scores.n_patients[row]), min_panel)
-    if size is not None:
-        return size
-    if not np.isfinite(scores.discordance[row]):
-        return scores.reason[row] or "the method gives no score"
-    return None
 
 
 def with_rates(scores: Scores) -> tuple[float, float] | None:
@@ -301,6 +297,20 @@ class SeenTwice:
         differ = np.rint(np.nan_to_num(self.contradiction) * self.n_repeats).astype(np.int64)
         return RepeatedCases(self.n_repeats, differ)
 
+    def scores(self, observed: Observed) -> Scores:
+        """Return self-contradiction as the scores of a method of its own."""
+        share = np.nan_to_num(self.contradiction)
+        error = share_interval(share * self.n_repeats, self.n_repeats).standard_error
+        return Scores(
+            observed.named,
+            self.n_decisions,
+            observed.counts[1],
+            self.contradiction,
+            [None if n else NO_REPEATS for n in self.n_repeats],
+            Interval(self.low, self.high, np.where(self.n_repeats > 0, error, np.nan)),
+            {},
+        )
+
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that repeated cases fill."""
         return {
@@ -339,8 +349,7 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
             "that is equal where the same case was seen again",
             case_column=option("case"),
         )
-    counted = cases["physician"].cast(pl.String).value_counts()
-    decisions = dict(counted.iter_rows())
+    decisions = dict(cases["physician"].cast(pl.String).value_counts().iter_rows())
     return SeenTwice(
         model,
         np.array([decisions[str(name)] for name in prepared.observed.physicians], dtype=np.int64),
@@ -348,21 +357,4 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
         model.low_[order],
         model.high_[order],
         model.n_repeated_[order],
-    )
-
-
-def scores_of_repeats(seen: SeenTwice, prepared: Prepared) -> Scores:
-    """Return self-contradiction as the scores of a method of its own."""
-    observed = prepared.observed
-    error = share_interval(
-        np.nan_to_num(seen.contradiction) * seen.n_repeats, seen.n_repeats
-    ).standard_error
-    return Scores(
-        observed.named,
-        seen.n_decisions,
-        observed.counts[1],
-        seen.contradiction,
-        [None if n else NO_REPEATS for n in seen.n_repeats],
-        Interval(seen.low, seen.high, np.where(seen.n_repeats > 0, error, np.nan)),
-        {},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 from intravar.arrays import BoolArray, IntArray
 from intravar.estimators import CommonEstimator
 from intravar.inference import Interval
-from intravar.measurement.cases import CaseFinder, ranked_kinds
+from intravar.measurement.cases import found_in_bucket, ranked_kinds
 from intravar.measurement.pairs import AlikeScale
 from intravar.measurement.result import BeyondCases, Fitted, OneDecision
 from intravar.measurement.scores import Scores
@@ -56,7 +57,8 @@ def read_by(one: OneDecision) -> ReadBy:
     models: dict[str, Any] = {name: each.estimator for name, each in one.fitted.items()}
     if one.predicting is not None:
         models.setdefault(one.predicting[0], one.predicting[1].estimator)
-    look = CaseFinder(
+    look = partial(
+        found_in_bucket,
         AlikeScale.of(prepared.observed, prepared.origin, one.importance),
         ranked_kinds(prepared, one.importance),
     )

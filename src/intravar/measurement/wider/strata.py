@@ -37,6 +37,7 @@ RULE_CHANGED = 3.0
 #: Patients that a period needs for its noise to be taken apart.
 FEWEST_FOR_NOISE = 500
 _TINY = 1e-9
+_Z = norm.ppf(0.5 + LEVEL / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +78,13 @@ class Strata:
     def compared(self, names: Sequence[str]) -> tuple[float, tuple[float, float, float]]:
         """Return `differ` and `change` of these strata alone, the others aside."""
         place = np.array([self.names.index(name) for name in names], dtype=np.int64)
-        effects = self.effects.take(place)
-        return effects.p_value, _trend_of_all(effects, place)
+        effects, nan = self.effects.take(place), float("nan")
+        if not np.isfinite(effects.p_value):
+            return effects.p_value, (nan, nan, nan)
+        weight = _trend(np.ones(len(place)), place)
+        change = float(weight @ effects.value)
+        half = float(_Z * np.sqrt(weight @ effects.covariance @ weight))
+        return effects.p_value, (change, change - half, change + half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +108,12 @@ def strata_of(patients: DealtPatients, physicians: pl.Series, names: tuple[str, 
     n = np.bincount(cell, minlength=np.prod(shape)).reshape(shape).astype(np.float64)
     total = np.bincount(cell, loss, minlength=np.prod(shape)).reshape(shape)
     mean = np.divide(total, n, out=np.full(shape, np.nan), where=n > 0)
-    variance = _variance(loss, mean.ravel()[cell], kind, patients.stratum, n)
+    # Of a single loss within physicians, by class and stratum.
+    square = (loss - mean.ravel()[cell]) ** 2
+    place = kind * n_strata + patients.stratum
+    squares = np.bincount(place, square, minlength=_CLASSES * n_strata)
+    free = np.maximum((n - (n > 0)).sum(axis=1), 1.0)
+    variance = squares.reshape(_CLASSES, n_strata) / free
     share = n.sum(axis=(1, 2)) / n.sum()
     effects = stratum_effects(n, mean, variance, share)
     changes = _changes(mean, n, share, _ends(patients, kind, shape))
@@ -145,17 +156,6 @@ def two_classes(pooled: FloatArray, stratum: IntArray, n_strata: int) -> IntArra
     return found
 
 
-def _variance(
-    loss: FloatArray, own: FloatArray, kind: IntArray, stratum: IntArray, n: FloatArray
-) -> FloatArray:
-    """Return the variance of a single loss within physicians, by class and stratum."""
-    n_strata = n.shape[2]
-    place = kind * n_strata + stratum
-    square = np.bincount(place, (loss - own) ** 2, minlength=_CLASSES * n_strata)
-    free = (n - (n > 0)).sum(axis=1)
-    return np.asarray(square.reshape(_CLASSES, n_strata) / np.maximum(free, 1.0))
-
-
 def _ends(patients: DealtPatients, kind: IntArray, shape: tuple[int, int, int]) -> Interval:
     """Return the intervals of all cells; how losses scatter is another matter in each class."""
     ends = [np.full(shape, np.nan) for _ in Interval._fields]
@@ -177,8 +177,7 @@ def _levels(
     safe = np.maximum(n, 1.0)
     mean = np.bincount(patients.stratum, loss, minlength=len(names)) / safe
     square = np.bincount(patients.stratum, loss**2, minlength=len(names)) / safe
-    z = norm.ppf(0.5 + LEVEL / 2)
-    half = z * np.sqrt(np.maximum(square - mean**2, 0.0) / safe)
+    half = _Z * np.sqrt(np.maximum(square - mean**2, 0.0) / safe)
     known = np.isfinite(effects.value)
     share = n * known / max(float(n[known].sum()), 1.0)
     centred = np.eye(len(names)) - share
@@ -194,8 +193,8 @@ def _levels(
             "low": np.maximum(mean - half, 0.0),
             "high": mean + half,
             "alike": alike,
-            "alike_low": np.maximum(alike - z * error, 0.0),
-            "alike_high": alike + z * error,
+            "alike_low": np.maximum(alike - _Z * error, 0.0),
+            "alike_high": alike + _Z * error,
         }
     ).fill_nan(None)
 
@@ -234,16 +233,6 @@ def _trend(n: FloatArray, place: IntArray) -> FloatArray:
     return np.asarray(way * n * time / (n * time**2).sum(axis=-1, keepdims=True))
 
 
-def _trend_of_all(effects: Effects, place: IntArray) -> tuple[float, float, float]:
-    nan = float("nan")
-    if not np.isfinite(effects.p_value):
-        return nan, nan, nan
-    weight = _trend(np.ones(len(place)), place)
-    change = float(weight @ effects.value)
-    half = float(norm.ppf(0.5 + LEVEL / 2) * np.sqrt(weight @ effects.covariance @ weight))
-    return change, change - half, change + half
-
-
 def _changes(mean: FloatArray, n: FloatArray, share: FloatArray, ends: Interval) -> pl.DataFrame:
     """Return the change of every physician, compared with themselves on patients alike."""
     used = share > 0
@@ -256,10 +245,9 @@ def _changes(mean: FloatArray, n: FloatArray, share: FloatArray, ends: Interval)
 
     parts = Interval(*(by_physician(end) for end in ends))
     change, low, high = weighted_sum(by_physician(weight), parts, by_physician(mean))
-    z = norm.ppf(0.5 + LEVEL / 2)
     nobody = np.where(enough, 0.0, np.nan)
     change, low, high = change + nobody, low + nobody, high + nobody
-    moved = changes_together(change, (high - low) / (2 * z), MATTERS)
+    moved = changes_together(change, (high - low) / (2 * _Z), MATTERS)
     return pl.DataFrame(
         {
             "change": change,
@@ -380,14 +368,10 @@ def _compared(
             option(stratum),
         )
     present, code = np.unique(patients["code"].to_numpy(), return_inverse=True)
-    own, pooled = (patients[name].to_numpy() for name in predicted)
-    dealt = DealtPatients(
-        patients["decision"].to_numpy().astype(np.float64),
-        own,
-        pooled,
-        code.astype(np.int64),
-        place.astype(np.int64),
+    decision, own, pooled = (
+        patients[name].cast(pl.Float64).to_numpy() for name in ("decision", *predicted)
     )
+    dealt = DealtPatients(decision, own, pooled, code.astype(np.int64), place.astype(np.int64))
     return strata_of(dealt, physicians[present], tuple(names[at] for at in seen))
 
 
