@@ -24,7 +24,6 @@ from intravar.prediction.several.effects import Logits, fit_effects
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle_several
 from intravar.study.simulation import Rule, conditions_of, find_condition
-from intravar.study.simulation.several_decisions import SeveralDecisions
 
 SEEDS = (7001, 7002, 7003, 7004, 7005)
 #: How the discordance of each decision is estimated.
@@ -116,7 +115,6 @@ def _draw(name: str, seed: int) -> dict[str, float]:
 def known_rule(cohort: Cohort, name: str, *, together: bool) -> FloatArray:
     """Return the discordance by physician and decision, by somebody who knows the rules."""
     scenario = find_condition(name).scenario
-    assert isinstance(scenario, SeveralDecisions)
     rules = (scenario.rule, *scenario.further_rules)
     eligible = [rule.eligible(cohort.covariates) for rule in rules if isinstance(rule, Rule)]
     designs = tuple(np.column_stack([np.ones(len(each)), 2.0 * each - 1]) for each in eligible)

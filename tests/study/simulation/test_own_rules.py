@@ -6,7 +6,7 @@ import pytest
 
 import intravar
 from intravar.study.simulation import conditions_of, find_condition
-from intravar.study.simulation.own_rules import Camps, OwnConjunctions
+from intravar.study.simulation.own_rules import OwnConjunctions
 
 OWN = (
     *("two-camps", "personal-weights", "strong-thresholds"),
@@ -57,11 +57,25 @@ def test_camps_follow_their_rule_and_no_other():
     assert (age > 0.4).sum() == 20
 
 
+def matters(rule, n_physicians):
+    """Say for every physician which covariates of the rule are looked at."""
+    model = find_condition("score2").scenario.covariates
+    chance = rule.settle(model, n_physicians, np.random.default_rng(0))
+    patients = intravar.simulate("score2", random_state=5).covariates
+    for number in range(n_physicians):
+        # Whoever is eligible stays so as the covariate that is not looked at changes.
+        who = np.full(patients.height, number, dtype=np.int32)
+        before = chance(patients, who)
+        yield [
+            (chance(patients.with_columns(pl.col(name).shuffle(1)), who) != before).any()
+            for name in rule.covariates
+        ]
+
+
 def test_drifters_are_a_fifth():
     rule = find_condition("stress-three-camps").scenario.rule
-    assert isinstance(rule, Camps)
-    weights, _ = rule.drawn(40, np.random.default_rng(0))
-    assert (np.count_nonzero(weights, axis=1) > 2).sum() == 8
+    looked_at = [sum(each) for each in matters(rule, 40)]
+    assert sum(number > 2 for number in looked_at) == 8
 
 
 def test_thresholds_differ_strongly_and_own_rules_little():
@@ -70,18 +84,7 @@ def test_thresholds_differ_strongly_and_own_rules_little():
 
 
 def test_conjunctions_are_of_two_covariates_each():
-    rule, model = OwnConjunctions(), find_condition("score2").scenario.covariates
-    chance = rule.settle(model, 30, np.random.default_rng(0))
-    patients = intravar.simulate("score2", random_state=5).covariates
-    for number in range(30):
-        # Whoever is eligible stays so as the covariate that is not looked at changes.
-        who = np.full(patients.height, number, dtype=np.int32)
-        before = chance(patients, who)
-        matters = [
-            (chance(patients.with_columns(pl.col(name).shuffle(1)), who) != before).any()
-            for name in rule.covariates
-        ]
-        assert sum(matters) == 2
+    assert all(sum(each) == 2 for each in matters(OwnConjunctions(), 30))
     met = shares(intravar.simulate("stress-own-conjunctions", random_state=5))
     assert 0.2 < met.min() < met.max() < 0.7
 

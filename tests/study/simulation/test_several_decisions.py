@@ -12,7 +12,7 @@ from intravar.inference.outcomes import chained, differ, given_earlier, marginal
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle, oracle_several
 from intravar.study.simulation import conditions_of, simulate
-from intravar.study.simulation.several_decisions import SeveralDecisions
+from intravar.study.simulation.physicians import SteadinessTrait
 
 
 @pytest.mark.parametrize("name", conditions_of("multi"))
@@ -41,7 +41,7 @@ def test_second_drug_is_given_less_often_where_the_first_was() -> None:
 def test_steadiness_is_correlated_as_asked() -> None:
     for name, correlation in {"independent": 0.0, "correlated": 0.7}.items():
         scenario = conditions_of("multi")[f"multi-{name}"].scenario
-        assert isinstance(scenario, SeveralDecisions)
+        assert isinstance(scenario.physicians, SteadinessTrait)
         drawn = scenario.physicians.draw_all(4_000, np.random.default_rng(1))
         p = np.column_stack([each.p_high for each in drawn])
         found = np.corrcoef(np.log(p / (1 - p)).T)
@@ -102,7 +102,6 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InputError, match="further decisions have 3 entries"):
         Cohort(X, y, physician, further=pl.DataFrame({"decision_2": y[:3]}))
     scenario = conditions_of("multi")["multi-correlated"].scenario
-    assert isinstance(scenario, SeveralDecisions)
     with pytest.raises(InputError, match="one rule per decision"):
         replace(scenario, further_rules=()).simulate(1)
     with pytest.raises(InputError, match="several decisions"):

@@ -34,7 +34,7 @@ from intravar.study.simulation.own_rules import (
     PersonalThresholds,
     PersonalWeights,
 )
-from intravar.study.simulation.physicians import CaseMix, Continuum
+from intravar.study.simulation.physicians import CaseMix, Continuum, SteadinessTrait
 from intravar.study.simulation.rules import (
     ExclusiveOr,
     Rule,
@@ -44,7 +44,6 @@ from intravar.study.simulation.rules import (
     WindowRecipe,
 )
 from intravar.study.simulation.scenario import Fall, Recording, Scenario
-from intravar.study.simulation.several_decisions import SeveralDecisions, SteadinessTrait
 
 Family = Literal["paper", "grid", "stress", "course", "multi", "review"]
 GRID_PATIENTS = (5_000, 10_000, 20_000, 30_000)
@@ -185,7 +184,7 @@ def _multi() -> Iterator[Scenario]:
     """Several decisions per patient, by a rule each, as guidelines have them."""
     limits = ({"non_hdl": 3.6}, {"sbp": 130}, {"hba1c": 6.5}, {"egfr": 90})
     first, *others = (ThresholdRule(limit) for limit in limits)
-    base = SeveralDecisions(
+    base = Scenario(
         "multi-independent",
         rule=first,
         physicians=SteadinessTrait(4, 0.0),

@@ -97,33 +97,25 @@ class PersonalThresholds(Score2Rule):
         return f"{shifted}, then: {super().describe()}"
 
 
-class _Weighted:
+def _by_weights(
+    names: tuple[str, ...], model: CovariateModel, weights: FloatArray, threshold: FloatArray
+) -> Chance:
     """Eligible if the own weighted sum of standardised covariates exceeds the own threshold."""
+    # Of the distributions, not of the sample: the rule is known before any patient is drawn.
+    values = np.array([[model.marginal(name).quantile(p) for p in _POINTS] for name in names])
+    mean, spread = values.mean(axis=1), values.std(axis=1)
+    unit = weights / np.linalg.norm(weights, axis=1, keepdims=True)
 
-    covariates: tuple[str, ...]
+    def chance(patients: pl.DataFrame, physician: IntArray) -> FloatArray:
+        z = (patients.select(names).to_numpy() - mean) / spread
+        score = np.einsum("ik,ik->i", z, unit[physician])
+        return np.asarray(score > threshold[physician], dtype=np.float64)
 
-    def drawn(self, n_physicians: int, random: Random) -> tuple[FloatArray, FloatArray]:
-        """Draw weights of length 1 and thresholds of every physician."""
-        raise NotImplementedError
-
-    def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
-        """See :class:`DrawnRule`."""
-        names = self.covariates
-        weights, threshold = self.drawn(n_physicians, random)
-        # Of the distributions, not of the sample: the rule is known before any patient is drawn.
-        values = np.array([[model.marginal(name).quantile(p) for p in _POINTS] for name in names])
-        mean, spread = values.mean(axis=1), values.std(axis=1)
-
-        def chance(patients: pl.DataFrame, physician: IntArray) -> FloatArray:
-            z = (patients.select(names).to_numpy() - mean) / spread
-            score = np.einsum("ik,ik->i", z, weights[physician])
-            return np.asarray(score > threshold[physician], dtype=np.float64)
-
-        return chance
+    return chance
 
 
 @dataclass(frozen=True)
-class Camps(_Weighted):
+class Camps:
     """Physicians belong to camps with a rule each, in turn; some drift between two of them.
 
     `camps` are weights of standardised covariates, `drifters` the share of physicians whose
@@ -134,20 +126,21 @@ class Camps(_Weighted):
     drifters: float = 0.0
 
     @property
-    def covariates(self) -> tuple[str, ...]:  # type: ignore[override]
+    def covariates(self) -> tuple[str, ...]:
         """See :class:`DrawnRule`."""
         return tuple(dict.fromkeys(name for camp in self.camps for name in camp))
 
-    def drawn(self, n_physicians: int, random: Random) -> tuple[FloatArray, FloatArray]:
-        """Draw camps and who drifts; thresholds are zero."""
+    def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
+        """See :class:`DrawnRule`; thresholds are zero."""
         names = self.covariates
-        table = _unit(np.array([[camp.get(name, 0.0) for name in names] for camp in self.camps]))
+        table = np.array([[camp.get(name, 0.0) for name in names] for camp in self.camps])
+        table /= np.linalg.norm(table, axis=1, keepdims=True)
         home = random.permutation(n_physicians) % len(table)
         away = (home + random.integers(1, len(table), n_physicians)) % len(table)
         drifts = random.permutation(n_physicians) < round(self.drifters * n_physicians)
         lean = np.where(drifts, random.uniform(0.25, 0.75, n_physicians), 0.0)[:, None]
-        weights = _unit((1 - lean) * table[home] + lean * table[away])
-        return weights, np.zeros(n_physicians)
+        weights = (1 - lean) * table[home] + lean * table[away]
+        return _by_weights(names, model, weights, np.zeros(n_physicians))
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
@@ -156,7 +149,7 @@ class Camps(_Weighted):
 
 
 @dataclass(frozen=True)
-class PersonalWeights(_Weighted):
+class PersonalWeights:
     """Weights and threshold of every physician vary around those of a common rule.
 
     `common` are weights of standardised covariates, scaled to length 1; `weights_sd` is the
@@ -169,17 +162,17 @@ class PersonalWeights(_Weighted):
     threshold_sd: float = 0.0
 
     @property
-    def covariates(self) -> tuple[str, ...]:  # type: ignore[override]
+    def covariates(self) -> tuple[str, ...]:
         """See :class:`DrawnRule`."""
         return PAPER_COVARIATES.names if self.weights_sd else tuple(self.common)
 
-    def drawn(self, n_physicians: int, random: Random) -> tuple[FloatArray, FloatArray]:
-        """Draw weights and thresholds around the common ones."""
+    def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
+        """See :class:`DrawnRule`."""
         common = np.array([self.common.get(name, 0.0) for name in self.covariates])
-        length = np.linalg.norm(common)
-        common = common / length if length else common
-        own = random.normal(0, self.weights_sd, (n_physicians, len(common)))
-        return _unit(common + own), random.normal(0, self.threshold_sd, n_physicians)
+        common /= np.linalg.norm(common) or 1.0
+        weights = common + random.normal(0, self.weights_sd, (n_physicians, len(common)))
+        threshold = random.normal(0, self.threshold_sd, n_physicians)
+        return _by_weights(self.covariates, model, weights, threshold)
 
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
@@ -226,11 +219,6 @@ class OwnConjunctions:
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
         return f"{self.width} limits of their own each, on any of {', '.join(self.covariates)}"
-
-
-def _unit(weights: FloatArray) -> FloatArray:
-    scaled: FloatArray = weights / np.linalg.norm(weights, axis=1, keepdims=True)
-    return scaled
 
 
 def _in_words(weights: Mapping[str, float]) -> str:

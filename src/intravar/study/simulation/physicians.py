@@ -1,4 +1,4 @@
-"""How physicians decide, and how patients come to them."""
+"""How physicians decide, in one decision or several, and how patients come to them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scipy.special import expit, logit
 
 from intravar.arrays import FloatArray
 from intravar.errors import InputError
@@ -118,6 +119,57 @@ class Continuum:
         low = self.p_low
         said = f"~ U({low[0]:g}, {low[1]:g})" if isinstance(low, tuple) else f"= {low:g}"
         return f"continuum, p_high ~ U({self.lowest:g}, {self.highest:g}), p_low {said}"
+
+
+@dataclass(frozen=True)
+class SteadinessTrait:
+    """How closely a physician follows the rule of each decision, with a trait behind all of them.
+
+    Parameters
+    ----------
+    n_decisions
+        Number of decisions.
+    correlation
+        Of the logits of p_high of any two decisions of one physician.
+    typical, spread
+        p_high of the physician in the middle, and the standard deviation of its logit.
+    p_low
+        How often anyone decides for a patient who is not eligible.
+
+    Examples
+    --------
+    >>> found = SteadinessTrait(2, 0.7).draw_all(1000, np.random.default_rng(0))
+    >>> first, second = (logit(each.p_high) for each in found)
+    >>> round(float(np.corrcoef(first, second)[0, 1]), 1)
+    0.7
+    """
+
+    n_decisions: int
+    correlation: float
+    typical: float = 0.8
+    spread: float = 1.0
+    p_low: float = 0.05
+
+    def draw_all(self, n_physicians: int, random: np.random.Generator) -> tuple[Physicians, ...]:
+        """Draw the behaviour of every physician in every decision."""
+        trait = random.standard_normal((n_physicians, 1))
+        own = random.standard_normal((n_physicians, self.n_decisions))
+        mixed = np.sqrt(self.correlation) * trait + np.sqrt(1 - self.correlation) * own
+        p_high = expit(logit(self.typical) + self.spread * mixed)
+        names = physician_names(n_physicians)
+        p_low, group = np.full(n_physicians, self.p_low), np.zeros(n_physicians, dtype=np.int16)
+        return tuple(Physicians(names, column, p_low, group) for column in p_high.T)
+
+    def draw(self, n_physicians: int, random: np.random.Generator) -> Physicians:
+        """Draw the physicians of the first decision."""
+        return self.draw_all(n_physicians, random)[0]
+
+    def describe(self) -> str:
+        """See :class:`PhysicianModel`."""
+        return (
+            f"{self.n_decisions} decisions, logit p_high ~ N({logit(self.typical):.2f}, "
+            f"{self.spread:g}) with correlation {self.correlation:g}, p_low = {self.p_low:g}"
+        )
 
 
 def feasible_minimum(n_patients: int, n_physicians: int, wanted: int) -> int:

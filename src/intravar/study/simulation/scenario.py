@@ -11,16 +11,18 @@ import polars as pl
 
 from intravar.arrays import FloatArray
 from intravar.errors import InputError, renamed, unknown_name
+from intravar.inference.outcomes import chained, positions
 from intravar.observed import PHYSICIAN
 from intravar.processes import check_memory
 from intravar.seeds import stream
-from intravar.study.cohort import Cohort, Truth
+from intravar.study.cohort import FURTHER, Cohort, Truth
 from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel
 from intravar.study.simulation.own_rules import Chance, DrawnRule
 from intravar.study.simulation.physicians import (
     CaseMix,
     FiveGroups,
     PhysicianModel,
+    SteadinessTrait,
     allocate,
     feasible_minimum,
 )
@@ -143,6 +145,12 @@ class Scenario:
         n_patients / n_physicians where it does not fit, and then noted in the cohort.
     steadiness
         By how much p_high is lower for some patients; by default for none.
+    further_rules
+        Where every patient gets several decisions of the same physician: the rules of the second
+        decision and of those after it. `physicians` is then a :class:`SteadinessTrait`.
+    less
+        What P(yes) of each of them is multiplied by where the decision before it was a yes; empty
+        where decisions are independent of each other.
 
     Examples
     --------
@@ -161,6 +169,8 @@ class Scenario:
     case_mix: CaseMix | None = None
     recording: Recording = Recording()
     steadiness: Fall | None = None
+    further_rules: tuple[Rule, ...] = ()
+    less: tuple[float, ...] = ()
 
     def resized(self, n_patients: int | None, n_physicians: int | None) -> Scenario:
         """Return the scenario with other sizes where they are given."""
@@ -235,8 +245,31 @@ class Scenario:
         decision: npt.NDArray[np.bool_],
         truth: Truth,
     ) -> tuple[pl.DataFrame | None, Truth]:
-        """Return further decisions and what is known of all together; here there are none."""
-        return None, truth
+        """Return further decisions, if there are any, and what is known of all together."""
+        n_decisions = getattr(self.physicians, "n_decisions", 1)
+        n_rules = 1 + len(self.further_rules)
+        if n_decisions != n_rules:
+            raise InputError(
+                f"there are {n_decisions} decisions and {n_rules} rules; give one rule per decision"
+            )
+        if not isinstance(self.physicians, SteadinessTrait):
+            return None, truth
+        behaviour = self.physicians.draw_all(self.n_physicians, self._stream(seed, "physicians"))
+        # P(yes) of each decision given those before it, a column per combination.
+        conditional, decided = [truth.probability[:, None]], decision[:, None].astype(np.int64)
+        for number, rule in enumerate(self.further_rules, start=1):
+            own = behaviour[number]
+            eligible = rule.eligible(covariates)
+            alone = np.where(eligible, own.p_high[assigned], own.p_low[assigned])
+            factor = self.less[number - 1] if self.less else 1.0
+            # Combinations of the decisions so far: the last of them is a yes in the upper half.
+            chance = alone[:, None] * np.repeat([1.0, factor], 2 ** (number - 1))
+            conditional.append(chance)
+            draw = self._stream(seed, "decision", str(number + 1)).random(self.n_patients)
+            yes = draw < chance[np.arange(len(chance)), positions(decided)]
+            decided = np.column_stack([decided, yes])
+        further = pl.DataFrame(dict(zip(FURTHER, decided.T[1:].astype(np.int8), strict=False)))
+        return further, replace(truth, outcomes=chained(conditional))
 
     def probabilities(self, seed: int) -> Iterator[FloatArray]:
         """Yield for every physician P(yes) of all patients of the cohort that belongs to a seed.
@@ -267,12 +300,18 @@ class Scenario:
         return lambda covariates, _: rule.eligible(covariates).astype(np.float64)
 
     def describe(self) -> str:
-        """Say what is out of the ordinary about who sees whom and what is recorded."""
+        """Say what is out of the ordinary: who sees whom, what is recorded, further decisions."""
         parts = [self.recording.describe()]
         if self.case_mix is not None:
             parts.append(f"physicians see patients of different {self.case_mix.covariate}")
         if self.steadiness is not None:
             parts.append(self.steadiness.describe())
+        if self.further_rules:
+            rules = " | ".join(rule.describe() for rule in self.further_rules)
+            parts.append(f"further decisions by {rules}")
+        if any(factor != 1 for factor in self.less):
+            factors = ", ".join(f"{factor:g}" for factor in self.less)
+            parts.append(f"after a yes P(yes) of the next is multiplied by {factors}")
         return "; ".join(part for part in parts if part)
 
     def _stream(self, seed: int, *purpose: str) -> np.random.Generator:
