@@ -20,7 +20,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.measurement.pairs import AlikeScale, pairs_to_review
 from intravar.observed import Observed
 from intravar.review.design import draw_pairs
-from intravar.review.estimate import Estimate, Kind, counted_by, estimate, pooled_estimates
+from intravar.review.estimate import Estimate, Kind, estimate, pooled_estimates
 from intravar.review.store import Stored
 from intravar.seeds import stream
 from intravar.study.cohort import Truth
@@ -185,16 +185,18 @@ def _physicians(
         np.bincount(panel[different == kind], minlength=n).astype(np.float64)
         for kind in (True, False)
     )
-    middle, low, high = pooled_estimates(
-        (frame[0], frame[1]),
-        counted_by(panel[at], n, judged, different[at]),
-        counted_by(panel[at], n, judged, ~different[at]),
-        draws=1_000,
-    )
-    comparable = truth.comparable
-    total = np.bincount(panel[comparable], weights=truth.differ[comparable], minlength=n)
-    own = total / np.maximum(np.bincount(panel[comparable], minlength=n), 1)
-    return int(((low <= own) & (own <= high)).sum()), n, float((middle - own).mean())
+
+    def counted(own: BoolArray) -> tuple[FloatArray, FloatArray]:
+        of = panel[at][own]
+        comparable = np.bincount(of, weights=judged[own], minlength=n)
+        return comparable.astype(np.float64), np.bincount(of, minlength=n).astype(np.float64)
+
+    kinds = counted(different[at]), counted(~different[at])
+    middle, low, high = pooled_estimates((frame[0], frame[1]), *kinds, draws=1_000)
+    alike = truth.comparable
+    total = np.bincount(panel[alike], weights=truth.differ[alike], minlength=n)
+    truly = total / np.maximum(np.bincount(panel[alike], minlength=n), 1)
+    return int(((low <= truly) & (truly <= high)).sum()), n, float((middle - truly).mean())
 
 
 def leaning(

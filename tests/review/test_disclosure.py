@@ -1,6 +1,7 @@
 """What is published of a review: an attacker learns no small count and no single decision."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,14 @@ def test_what_is_published_has_its_fields_and_no_counts(world: World) -> None:
     assert told["discordance"]["value"] == pytest.approx(found.group.discordance, abs=0.005)
     assert found.group.discordance < found.record - 0.05
     assert told["physicians"] == {}  # a dozen pairs each is too few
-    assert 0 < found.physicians.height <= 10
+    # A judgement counts for its physician.
+    drawn = Counter(pair.physician for pair in read_stored(world.private).pairs)
+    counted = dict(found.physicians.select("physician", "n_pairs").iter_rows())
+    assert counted == {name: n for name, n in drawn.items() if n >= 6}
+    assert 0 < len(counted) <= 10
+    for _, _, middle, low, high, record in found.physicians.iter_rows():
+        assert 0 < low < middle < high < 1
+        assert middle < record
 
 
 def test_small_counts_behind_the_rest_hide_it(world: World) -> None:

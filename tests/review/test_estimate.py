@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from intravar.review.design import draw_pairs, share_different
 from intravar.review.estimate import (
     Kind,
-    counted_by,
     discordance_of,
     estimate,
     pooled_estimates,
@@ -86,13 +85,6 @@ def test_physicians_are_pulled_together_more_with_fewer_pairs() -> None:
         (np.full(4, 20.0), np.full(4, 40.0)),
     )[0]
     assert np.ptp(few) < np.ptp(many)
-
-
-def test_a_judgement_counts_for_its_physician() -> None:
-    code, comparable = np.array([0, 0, 2]), np.array([1.0, 0.5, 1.0])
-    found, judged = counted_by(code, 3, comparable, np.array([True, True, False]))
-    assert found.tolist() == [1.5, 0, 0]
-    assert judged.tolist() == [2, 0, 0]
 
 
 def test_errors_of_reviewers_lean_towards_the_record() -> None:

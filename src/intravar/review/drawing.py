@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from intravar.errors import InputError, errors_in, option, unknown_name
 from intravar.measurement.cases import as_text, typed
 from intravar.preparation.decisions import physician_names
 from intravar.publication.explain import measurement_folders
-from intravar.request import Request
+from intravar.request import Request, read_request
 from intravar.review import store
 from intravar.review.blinding import refuse_telling_columns, refuse_telling_names
 from intravar.review.design import PAIRS, checked_size, draw_pairs
@@ -118,7 +118,7 @@ def draw(
 
     opened = store.open_folder(folder)
     packet = None if out is None else checked_packet(out)
-    with errors_in(opened.words), store.changing(opened.private) as stored:
+    with errors_in(opened.published.words), store.changing(opened.private) as stored:
         _refuse_nothing_to_review(opened)
         n_answered = len({pair for given in stored.answers.values() for pair in given})
         if more is not None:
@@ -155,7 +155,7 @@ def draw(
 
 def _refuse_nothing_to_review(opened: store.Folder) -> None:
     """Say why there are no pairs to review, and name the column that may be the cause."""
-    pairs, words = opened.pairs, opened.words
+    pairs, words = opened.pairs, opened.published.words
     decision = opened.patients["decision"].to_numpy() == 1
     refuse_telling_columns(opened.patients.drop(_KEPT), decision, recorded=True)
     different = int(pairs["different"].sum())
@@ -179,19 +179,22 @@ def with_patients(opened: store.Folder, sample: store.Stored, source: Any = None
     Names and other values come from the source; what would tell the decision is refused.
     """
     request, patients = opened.published.request, opened.patients
-    table = _source_of(opened.out) if source is None else source
+    if source is None:
+        with suppress(InputError):  # a frame has no name
+            source, _ = read_request(opened.out / "request.toml")
     ids = [request.patient] if request.patient else []
     refused = {request.physician: "who decided", request.decision: "the decision"}
     for name in (*sample.show, *ids):
         if name in refused or name in request.after:
             what = refused.get(name, "known only after the decision")
             raise InputError(f"column '{name}' is {what}; reviewers must not see it")
-    if table is None and sample.show:
+    if source is None and sample.show:
         raise InputError(
-            "the measured table was in memory; {} takes it from source=", option("show")
+            "request.toml does not name the measured table; {} takes it from source=",
+            option("show"),
         )
-    wanted = [] if table is None else list(dict.fromkeys([*sample.show, *ids]))
-    columns = columns_of_source(table, request, patients, wanted) if wanted else pl.DataFrame()
+    wanted = [] if source is None else list(dict.fromkeys([*sample.show, *ids]))
+    columns = columns_of_source(source, request, patients, wanted) if wanted else pl.DataFrame()
     names = patients["row"]
     if ids and wanted:
         names = columns[ids[0]].cast(pl.String).fill_null("missing")
@@ -204,7 +207,7 @@ def with_patients(opened: store.Folder, sample: store.Stored, source: Any = None
     row, drawn = patients["row"], {r for pair in sample.pairs for r in (pair.row_a, pair.row_b)}
     return replace(
         sample,
-        names=[opened.words.label(column.name) for column in values],
+        names=[opened.published.words.label(column.name) for column in values],
         patients={
             str(row[at]): [str(names[at]), *(as_text(column[at]) for column in values)]
             for at in row.is_in(drawn).arg_true()
@@ -266,15 +269,6 @@ def pairs_of(stored: store.Stored) -> list[ReviewPair]:
 
 
 # --- more of the source about the patients: their ids, and columns to show ---
-
-
-def _source_of(out: Path) -> str | None:
-    """Return where the table of a measurement lies; None where it was a frame."""
-    try:
-        source = tomllib.loads((out / "request.toml").read_text("utf-8")).get("source")
-    except (OSError, ValueError) as error:
-        raise InputError(f"'{out / 'request.toml'}' cannot be read; measure again") from error
-    return source if source is None or "://" in source else str(out / source)
 
 
 def columns_of_source(

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, expit, gammaln, logit
 
-from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.arrays import FloatArray
 from intravar.inference.intervals import LEVEL
 from intravar.publication.hiding import is_few
 from intravar.seeds import stream
@@ -176,12 +176,3 @@ def _drawn_shares(
     at = random.choice(len(mean), size=draws, p=probability / probability.sum())
     shares = random.beta(a[at][:, None] + comparable, b[at][:, None] + rest)
     return np.clip(shares, 1e-9, 1.0)
-
-
-def counted_by(
-    code: IntArray, n: int, comparable: FloatArray, of_kind: BoolArray
-) -> tuple[FloatArray, FloatArray]:
-    """Count the judged pairs of one kind of every physician: comparable, and judged."""
-    chosen = code[of_kind]
-    found = np.bincount(chosen, weights=comparable[of_kind], minlength=n)
-    return found.astype(np.float64), np.bincount(chosen, minlength=n).astype(np.float64)

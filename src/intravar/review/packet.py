@@ -143,7 +143,7 @@ def _form(pairs: Sequence[ReviewPair], design: Stored, opened: Folder) -> bytes:
         "reasons": list(REASONS),
         "question": QUESTION,
         "note": NOTE,
-        "decision": opened.words.decision or opened.published.request.decision,
+        "decision": opened.published.words.decision or opened.published.request.decision,
         "pairs": [
             {
                 "pair": p.pair,

@@ -10,7 +10,7 @@ from intravar.review.design import GUESS, share_different
 from intravar.review.estimate import Kind, estimate
 from intravar.review.publishing import publishable
 from intravar.review.reading import judged_pairs, kinds_of
-from intravar.review.store import Folder, open_folder, read_stored
+from intravar.review.store import open_folder, read_stored
 
 SIZES = (30, 60, 120, 240)
 
@@ -78,7 +78,10 @@ def plan(folder: str | os.PathLike[str], sizes: tuple[int, ...] = SIZES) -> Plan
     record, n_frame = opened.frame
     if not 0 < record < 1:
         raise InputError("all pairs were decided in the same way; there is nothing to review")
-    comparable, reviewed = _so_far(opened)
+    # As judged so far, where that is enough.
+    first, second = kinds_of(judged_pairs(read_stored(opened.private)))
+    enough = min(first.worth, second.worth) >= 10 and min(first.comparable, second.comparable) >= 1
+    comparable = (first.share, second.share) if enough else GUESS
     share = share_different()
     found = []
     for size in sizes:
@@ -87,16 +90,8 @@ def plan(folder: str | os.PathLike[str], sizes: tuple[int, ...] = SIZES) -> Plan
         c1, c0 = comparable[0] * n1, comparable[1] * n0
         value = estimate(record, Kind.whole(c1, n1), Kind.whole(c0, n0), n_frame)
         kinds = Kind.whole(round(c1), n1), Kind.whole(round(c0), n0)
-        told = publishable(*kinds, record, n_frame, opened.smallest_cell)
+        told = publishable(*kinds, record, n_frame, opened.published.request.smallest_cell)
         ends = (None, None) if told is None else (told.low, told.high)
         found.append(Planned(size, value.discordance, value.low, value.high, *ends))
+    reviewed = first.judged + second.judged
     return Plan(record, opened.pairs.height, comparable, reviewed, tuple(found))
-
-
-def _so_far(opened: Folder) -> tuple[tuple[float, float], int]:
-    """Return the shares of comparable pairs: as judged so far, where that is enough."""
-    different, alike = kinds_of(judged_pairs(read_stored(opened.private)))
-    n = different.judged + alike.judged
-    if min(different.worth, alike.worth) < 10 or min(different.comparable, alike.comparable) < 1:
-        return GUESS, n
-    return (different.share, alike.share), n

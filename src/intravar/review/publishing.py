@@ -158,7 +158,7 @@ def publish_review(opened: Folder, stored: Stored, found: Review) -> Review:
         .select("pair", "answer", "reason")
         .iter_rows()
     }
-    why = why_not_yet(stored.published, now, found.n_left, opened.smallest_cell)
+    why = why_not_yet(stored.published, now, found.n_left, opened.published.request.smallest_cell)
     if why is not None:
         return replace(found, why_not=why)
     told = published_review(opened, stored, found)
@@ -178,7 +178,7 @@ def publish_review(opened: Folder, stored: Stored, found: Review) -> Review:
 
 def published_review(opened: Folder, stored: Stored, found: Review) -> results.Review | None:
     """Return what may be told of a review; None if nothing may."""
-    smallest = opened.smallest_cell
+    smallest = opened.published.request.smallest_cell
     record, n_frame = opened.frame
     judged = judged_pairs(stored)
     kinds = kinds_of(judged)

@@ -14,7 +14,7 @@ from intravar.errors import InputError, errors_in
 from intravar.inference.intervals import LEVEL
 from intravar.review import store
 from intravar.review.answers import read_answers
-from intravar.review.estimate import Estimate, Kind, counted_by, estimate, pooled_estimates
+from intravar.review.estimate import Estimate, Kind, estimate, pooled_estimates
 from intravar.seeds import stream
 from intravar.wording import Sentence
 
@@ -31,14 +31,6 @@ ANSWERED_SCHEMA = {
     "weight": pl.Float64,
     "answer": pl.String,
     "reason": pl.String,
-}
-PHYSICIAN_SCHEMA = {
-    "physician": pl.String,
-    "n_pairs": pl.Int64,
-    "discordance": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "record": pl.Float64,
 }
 
 
@@ -197,7 +189,7 @@ def read(folder: str | os.PathLike[str], files: Sequence[str | os.PathLike[str]]
     from intravar.review.publishing import publish_review
 
     opened = store.open_folder(folder)
-    with errors_in(opened.words), store.changing(opened.private) as stored:
+    with errors_in(opened.published.words), store.changing(opened.private) as stored:
         stored.refuse_undrawn()
         new = read_answers(files, stored)
         answers = {
@@ -279,30 +271,29 @@ def agreement(answers: Iterable[Sequence[str]]) -> Agreement | None:
 
 def _physicians(opened: store.Folder, judged: pl.DataFrame) -> pl.DataFrame:
     """Return the figures of physicians with enough judged pairs, the names in order."""
-    weight = pl.col("weight")
-    frame = (
-        opened.pairs.group_by("physician")
-        .agg(
-            weight.filter("different").sum().alias("differently"),
-            weight.filter(~pl.col("different")).sum().alias("alike"),
-            (weight.sum() ** 2 / (weight**2).sum() / weight.sum()).alias("worth"),
-        )
-        .sort("physician")
+    different, weight, comparable = (pl.col(n) for n in ("different", "weight", "comparable"))
+    worth = weight.sum() / (weight**2).sum()
+    frame = opened.pairs.group_by("physician").agg(
+        differently=weight.filter(different).sum() * worth,
+        alike=weight.filter(~different).sum() * worth,
     )
-    names = frame["physician"].to_list()
-    place = {name: at for at, name in enumerate(names)}
-    code = np.array([place[name] for name in judged["physician"]], dtype=np.int64)
-    n = np.bincount(code, minlength=len(names))
-    if not (n >= FEWEST_OF_PHYSICIAN).any():
-        return pl.DataFrame(schema=PHYSICIAN_SCHEMA)
-    worth = frame["worth"].to_numpy()
-    pairs = tuple(worth * frame[name].to_numpy() for name in ("differently", "alike"))
-    comparable, different = judged["comparable"].to_numpy(), judged["different"].to_numpy()
-    middle, low, high = pooled_estimates(
-        (pairs[0], pairs[1]),
-        counted_by(code, len(names), comparable, different),
-        counted_by(code, len(names), comparable, ~different),
+    counts = judged.group_by("physician").agg(
+        pl.len().cast(pl.Int64).alias("n_pairs"),
+        c1=comparable.filter(different).sum(),
+        n1=different.sum(),
+        c0=comparable.filter(~different).sum(),
+        n0=(~different).sum(),
     )
-    record = pairs[0] / np.maximum(pairs[0] + pairs[1], 1e-12)
-    table = pl.DataFrame([names, n, middle, low, high, record], schema=PHYSICIAN_SCHEMA)
-    return table.filter(pl.col("n_pairs") >= FEWEST_OF_PHYSICIAN)
+    table = frame.join(counts, on="physician", how="left").fill_null(0).sort("physician")
+    enough = table["n_pairs"] >= FEWEST_OF_PHYSICIAN
+    if not enough.any():  # others are needed only to pull figures towards them
+        table, enough = table.clear(), enough.clear()
+    first, second, *counted = (
+        table[name].cast(pl.Float64).to_numpy()
+        for name in ("differently", "alike", "c1", "n1", "c0", "n0")
+    )
+    figures = pooled_estimates((first, second), (counted[0], counted[1]), (counted[2], counted[3]))
+    record = first / np.maximum(first + second, 1e-12)
+    names = ("discordance", "low", "high", "record")
+    shown = [pl.Series(name, each) for name, each in zip(names, (*figures, record), strict=True)]
+    return table.select("physician", "n_pairs").with_columns(shown).filter(enough)

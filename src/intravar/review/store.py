@@ -21,7 +21,6 @@ from intravar.publication.files import read_published
 from intravar.publication.folders import PAIRS_FILE, PATIENTS_FILE, REVIEW_FILE, add_files
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
-from intravar.wording import Words
 
 #: What a reviewer may answer.
 ANSWERS = ("comparable", "different", "unsure")
@@ -144,16 +143,6 @@ class Folder:
     published: Published
     pairs: pl.DataFrame
     patients: pl.DataFrame
-
-    @property
-    def words(self) -> Words:
-        """What whoever measured calls things."""
-        return self.published.words
-
-    @property
-    def smallest_cell(self) -> int:
-        """The smallest count that is shown."""
-        return self.published.request.smallest_cell
 
     @property
     def frame(self) -> tuple[float, float]:
