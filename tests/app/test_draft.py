@@ -85,7 +85,7 @@ def test_the_request_says_what_was_chosen() -> None:
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({"min_panel": "many"}, "whole number"),
+        ({"min_panel": "many"}, "is 'many'; give a number"),
         ({"column-0": "age", "operator-0": ">=", "value-0": ""}, "has no value"),
         ({"column-0": "age", "operator-0": "; drop", "value-0": "1"}, "no comparison"),
         ({"where": "age >"}, "cannot be read"),
@@ -93,7 +93,7 @@ def test_the_request_says_what_was_chosen() -> None:
 )
 def test_what_cannot_be_is_said(form: dict[str, str], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        chosen(**form)
+        chosen(**form).request()
 
 
 def test_screens_ask_under_the_names_that_messages_use() -> None:
@@ -102,7 +102,7 @@ def test_screens_ask_under_the_names_that_messages_use() -> None:
     html = unescape(
         bytes(screen("table", draft=draft, seen=shown, error="", asked={}).body).decode()
     )
-    earlier = [Measured(Path("/data/before"), "before", "2026", "group only")]
+    earlier = [Measured(Path("/data/before"), "2026", "group only")]
     content: dict[str, Any] = {"draft": draft, "found": [], "earlier": earlier, "job": None}
     html += unescape(bytes(screen("check", name="mine", **content).body).decode())
     for label in set(ON_SCREEN.values()) - {"Which patients?"}:

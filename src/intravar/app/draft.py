@@ -78,7 +78,7 @@ class Draft:
         asked["decision"] = ",".join(dict.fromkeys(name for name in decisions if name))
         for name in (name for name in FIELDS if name not in _ELSEWHERE):
             if text := str(form.get(name, "")).strip():
-                asked[name] = _whole(name, text) if FIELDS[name].get("whole") else text
+                asked[name] = int(text) if FIELDS[name].get("whole") and text.isdecimal() else text
         uses: dict[str, list[str]] = {use: [] for use in USES if use}
         labels: dict[str, str] = {}
         for name, value in form.items():
@@ -177,14 +177,6 @@ def _value(text: str) -> str:
 
 def _quoted(text: str, mark: str) -> str:
     return mark + text.replace(mark, mark * 2) + mark
-
-
-def _whole(name: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError as error:
-        shown = name.replace("_", " ")
-        raise InputError(f"{shown} is '{text}'; write a whole number") from error
 
 
 #: Words in the names of columns, those that tell most first.

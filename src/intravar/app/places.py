@@ -10,11 +10,10 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from jinja2.filters import do_filesizeformat
 
@@ -43,8 +42,7 @@ class OutsideError(InputError):
     """A path that the app may not open."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """Something in a folder that can be opened."""
 
     path: Path
@@ -52,19 +50,12 @@ class Entry:
     size: int = 0
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A measurement that lies in a folder."""
+class Measured(NamedTuple):
+    """A measurement that lies in a folder: when it was made, and its verdict."""
 
     folder: Path
-    title: str
     when: str
     verdict: str
-
-    @property
-    def key(self) -> str:
-        """The folder as part of an address."""
-        return key_of(self.folder)
 
 
 def key_of(folder: Path) -> str:
@@ -151,7 +142,7 @@ class Places:
                 stored = read_published(path)
                 verdict = stored.first.verdict if stored.joint is None else SEVERAL
                 when = datetime.fromtimestamp((path / SUMMARY).stat().st_mtime)
-                found.append(Measured(path, path.name, f"{when:%Y-%m-%d %H:%M}", verdict))
+                found.append(Measured(path, f"{when:%Y-%m-%d %H:%M}", verdict))
         return sorted(found, key=lambda each: each.when, reverse=True)
 
     def opened(self, key: str) -> tuple[Path, Published]:

@@ -51,60 +51,46 @@ def run(command: Callable[[], object]) -> int:
     """Run a command and return the exit code; errors are said, not raised."""
     _open_closed_streams()
     try:
-        return _run(command)
+        with _signals() as interrupted:
+            try:
+                try:
+                    command()
+                    code = 0
+                except SystemExit as left:
+                    code = left.code if isinstance(left.code, int) else int(left.code is not None)
+                sys.stdout.flush()
+            except BaseException as error:
+                code, words = _ending(error, interrupted.is_set())
+                _complain(words)
+            return code
     finally:
         _drop_unwritten()
 
 
-def _run(command: Callable[[], object]) -> int:
-    with _signals() as interrupted:
-        try:
-            code = _code_of(command)
-            sys.stdout.flush()
-        except (ClosedPipeError, BrokenPipeError):
-            return CLOSED_PIPE  # without a word, as programs in a pipe do
-        except KeyboardInterrupt:
-            return _interrupted()
-        except Stopped as stopped:
-            if stopped.number == signal.SIGINT:
-                return _interrupted()
-            _complain(f"ended by {signal.Signals(stopped.number).name}")
-            return 128 + stopped.number
-        except InputError as error:
-            _complain(error.on_command_line)
-            return BAD_INPUT
-        except Exception as error:
-            # What was being loaded when Ctrl-C came may have turned it into an error of its own.
-            if interrupted.is_set():
-                return _interrupted()
-            if words := machine_fault(error):
-                _complain(words)
-                return BAD_INPUT
-            # Loaded where it is asked for: once nothing else helps.
-            from intravar.sources.defects import defect_lines
+def _ending(error: BaseException, interrupted: bool) -> tuple[int, str]:
+    """Return the exit code of an error, and what is said about it."""
+    if isinstance(error, ClosedPipeError | BrokenPipeError):
+        return CLOSED_PIPE, ""  # without a word, as programs in a pipe do
+    if isinstance(error, Stopped) and error.number != signal.SIGINT:
+        return 128 + error.number, f"ended by {signal.Signals(error.number).name}"
+    # What was being loaded when Ctrl-C came may have turned it into an error of its own.
+    if interrupted or isinstance(error, KeyboardInterrupt | Stopped):
+        return INTERRUPTED, "interrupted"
+    if isinstance(error, InputError):
+        return BAD_INPUT, error.on_command_line
+    if words := machine_fault(error):
+        return BAD_INPUT, words
+    # Loaded where it is asked for: once nothing else helps.
+    from intravar.sources.defects import defect_lines
 
-            _complain("\nintravar: ".join(defect_lines(error)))
-            return DEFECT
-        return code
-
-
-def _code_of(command: Callable[[], object]) -> int:
-    try:
-        command()
-    except SystemExit as left:
-        return left.code if isinstance(left.code, int) else int(left.code is not None)
-    return 0
-
-
-def _interrupted() -> int:
-    _complain("interrupted")
-    return INTERRUPTED
+    return DEFECT, "\nintravar: ".join(defect_lines(error))
 
 
 def _complain(words: str) -> None:
     """Say on standard error what ended the command; where that cannot be written, say nothing."""
     with suppress(OSError):
-        say(f"intravar: {words}", err=True)
+        if words:
+            say(f"intravar: {words}", err=True)
 
 
 def _open_closed_streams() -> None:
