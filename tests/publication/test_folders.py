@@ -165,8 +165,8 @@ def test_one_more_file(tmp_path: Path) -> None:
 
 def test_whoever_writes_is_alone(tmp_path: Path) -> None:
     write_folders(tmp_path / "res", *content("one"))
-    lock = tmp_path / ".res.lock"
-    part = tmp_path / ".res.intravar-0123abcd.part"
+    lock = tmp_path / ".res.intravar.lock"
+    part = tmp_path / ".res.intravar.part"
     with FileLock(lock):
         part.mkdir()
         for attempt in (
@@ -184,6 +184,8 @@ def test_whoever_writes_is_alone(tmp_path: Path) -> None:
 def test_what_only_looks_like_a_leftover_stays(tmp_path: Path) -> None:
     mine = tmp_path / ".res.20240101.old"
     mine.mkdir()
-    (tmp_path / ".res.commit").write_bytes(b"\xff\xfe")
+    commit = tmp_path / ".res.commit"
+    commit.write_bytes(b"\xff\xfe")
     checked_out(tmp_path / "res")
     assert mine.exists()
+    assert commit.exists()

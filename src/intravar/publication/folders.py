@@ -8,16 +8,13 @@ removed.
 
 from __future__ import annotations
 
-import glob
 import json
 import os
-import re
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from filelock import FileLock, Timeout
 
@@ -46,16 +43,6 @@ REVIEW_FILE = "review.json"
 LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
 #: Room for what is written behind it while a result is not yet in its place.
 LONGEST_NAME = 180
-_TOKEN = re.compile(r"[0-9a-f]{8}")
-
-
-class Place(NamedTuple):
-    """A folder, and where its next content lies until it counts."""
-
-    kind: Kind
-    target: Path
-    part: Path
-    old: Path
 
 
 def private_folder(out: Path) -> Path:
@@ -155,20 +142,17 @@ def shown_source(source: str) -> str:
 def write_folders(out: Path, public: Mapping[str, bytes], private: Mapping[str, bytes]) -> None:
     """Put a new result into both folders, or into neither."""
     with _alone(out):
-        token = secrets.token_hex(4)
-        places = _places(out, token)
         try:
-            for place, files in zip(places, (public, private), strict=True):
-                place.part.mkdir(mode=0o700 if place.kind == "private" else 0o755)
+            for (kind, target), files in zip(_targets(out), (public, private), strict=True):
+                part = _beside(target, "part")
+                part.mkdir(mode=0o700 if kind == "private" else 0o755)
                 listed = {name: [digest(content)] for name, content in files.items()}
-                listing = {LISTING: _listed(place.kind, listed).encode()}
+                listing = {LISTING: _listed(kind, listed).encode()}
                 for name, content in {**files, **listing}.items():
-                    _put(place.part / name, content, place.kind)
-            with whole_file(_beside(out, "commit")) as commit:
-                commit.write_text(token, "ascii")
+                    _put(part / name, content, kind)
+            _beside(out, "commit").touch()
         except BaseException:
-            for place in places:
-                shutil.rmtree(place.part, ignore_errors=True)
+            recover(out)
             raise
         recover(out)
 
@@ -184,8 +168,8 @@ def _alone(out: Path) -> Iterator[None]:
         with FileLock(lock, timeout=0):
             try:
                 recover(out)
-                _refuse_foreign(out, "measurement")
-                _refuse_foreign(private_folder(out), "private")
+                for kind, target in _targets(out):
+                    _refuse_foreign(target, kind)
                 yield
             finally:
                 with suppress(OSError):  # Windows keeps a file that is open
@@ -221,40 +205,31 @@ def _put(path: Path, content: bytes, kind: Kind) -> None:
 def recover(out: Path) -> None:
     """Finish what was committed and interrupted; take away what was not committed."""
     commit = _beside(out, "commit")
-    token = commit.read_bytes().decode("ascii", "replace") if commit.is_file() else ""
-    if _TOKEN.fullmatch(token):
-        for place in _places(out, token):
-            if place.part.is_dir():
-                if place.target.is_dir():
-                    os.replace(place.target, place.old)
-                os.replace(place.part, place.target)
-            if place.old.is_dir():  # what was put beside it in the meantime moves to the new one
-                foreign = {*_foreign(place.old, place.kind), *LITTER} & set(os.listdir(place.old))
-                for name in foreign - {LISTING}:
-                    if not (place.target / name).exists():
-                        os.replace(place.old / name, place.target / name)
-                shutil.rmtree(place.old, ignore_errors=True)
-        commit.unlink()
-    for left in commit.parent.glob(f".{glob.escape(commit.name)}.????????.part"):
-        left.unlink(missing_ok=True)
-    for target in (out.absolute(), private_folder(out)):
-        for left in target.parent.glob(f".{glob.escape(target.name)}.intravar-????????.*"):
-            if left.suffix in (".part", ".old"):
-                shutil.rmtree(left, ignore_errors=True)
+    for kind, target in _targets(out):
+        part, old = _beside(target, "part"), _beside(target, "old")
+        if commit.exists() and part.is_dir():
+            if target.is_dir():
+                os.replace(target, old)
+            os.replace(part, target)
+        if commit.exists() and old.is_dir():
+            # What was put beside it in the meantime moves to the new one.
+            foreign = {*_foreign(old, kind), *LITTER} & set(os.listdir(old)) - {LISTING}
+            for name in foreign:
+                if not (target / name).exists():
+                    os.replace(old / name, target / name)
+    commit.unlink(missing_ok=True)
+    for _, target in _targets(out):
+        for left in ("part", "old"):
+            shutil.rmtree(_beside(target, left), ignore_errors=True)
 
 
-def _beside(out: Path, suffix: str) -> Path:
-    absolute = out.absolute()
-    return absolute.with_name(f".{absolute.name}.{suffix}")
+def _targets(out: Path) -> tuple[tuple[Kind, Path], ...]:
+    return ("measurement", out.absolute()), ("private", private_folder(out))
 
 
-def _places(out: Path, token: str) -> tuple[Place, Place]:
-    def place(kind: Kind, target: Path) -> Place:
-        stem = f".{target.name}.intravar-{token}"
-        part, old = target.with_name(f"{stem}.part"), target.with_name(f"{stem}.old")
-        return Place(kind, target, part, old)
-
-    return place("measurement", out.absolute()), place("private", private_folder(out))
+def _beside(path: Path, suffix: str) -> Path:
+    absolute = path.absolute()
+    return absolute.with_name(f".{absolute.name}.intravar.{suffix}")
 
 
 def _listed(kind: Kind, files: Mapping[str, list[str]]) -> str:
