@@ -22,32 +22,34 @@ SOME = "some"
 
 def check_lines(check: Check, *, several: bool = False) -> list[str]:
     """Say in words what was found, without small counts; see :func:`published_check`."""
-    smallest = check.request.smallest_cell
-    n_physicians = check.panels.table.height
-    total, hidden = _rounded_total(check)
-    about = "about " if smallest > 1 else ""
-    words = check.request.words
-    larger = f"{about}{total:,} {words.cases} of {words.counted(n_physicians - hidden)}"
-    smaller = (
-        f"{words.counted(hidden)} with {few(smallest)} {words.cases}{agree(hidden, '', ' each')}"
-    )
+    published, words = published_check(check, several=several), check.request.words
+    n, few_patients = published.n_physicians, published.n_physicians_with_few_patients
+    about = "about " if published.smallest_cell > 1 else ""
+    sizes = []
+    if few_patients < n:
+        known = words.counted(n - few_patients)
+        sizes.append(f"{about}{published.n_patients:,} {words.cases} of {known}")
+    if few_patients:
+        each = agree(few_patients, "", " each")
+        size = f"{few(published.smallest_cell)} {words.cases}{each}"
+        sizes.append(f"{words.counted(few_patients)} with {size}")
     covariates, columns = check.prepared.covariates, check.prepared.origin
-    decision, positive, _ = check.prepared.decision
-    share = _share(check)
-    told = "nearly all or nearly none" if share is None else f"{100 * share:.0f} %"
-    told = f"'{positive}' for {told} of all {words.cases} in the table"
+    share = "nearly all or nearly none"
+    if published.decision_share is not None:
+        share = f"{100 * published.decision_share:.0f} %"
     coded = f", coded in {len(columns)} columns" if len(columns) != len(covariates) else ""
     lines = [
-        ", and ".join([larger] * (hidden < n_physicians) + [smaller] * (hidden > 0)),
+        ", and ".join(sizes),
         *_panel_lines(check),
-        f"decision '{decision}': {told}",
+        f"decision '{published.decision.column}': '{published.decision.positive}' for {share} of "
+        f"all {words.cases} in the table",
         f"{len(covariates)} covariates in use{coded}",
-        f"missing values: {_missing_line(check, several=several)}",
-        *(f"dropped: {line}" for line in _dropped_lines(check, several=several)),
+        f"missing values: {published.missing}",
+        *(f"dropped: {line}" for line in published.dropped),
         *([check.prepared.about_copies] if check.prepared.about_copies else []),
         *check.same_lines(),
-        f"{check.panels.n_measurable:,} of {words.counted(n_physicians)} in the table can have a "
-        f"figure ({check.request.min_panel} {words.cases} or more)",
+        f"{published.n_physicians_measurable:,} of {words.counted(n)} in the table can have a "
+        f"figure ({published.min_panel} {words.cases} or more)",
         f"measuring with {check.method} will take {check.cost.here().in_words()}",
     ]
     return [*map(words.said, lines), *(f"read with {note}" for note in check.notes)]
@@ -56,27 +58,35 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
 def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
     """Return what was found as it may be handed on, without small counts.
 
-    With `several` decisions, how many miss one would follow by subtraction and is not told.
+    With `several` decisions, how many miss one would follow by subtraction and is not told. The
+    number of patients is of panels that may be shown, to the nearest ten: an exact total beside a
+    measurement would give away a panel size hidden there. The share decided for has two digits: a
+    third would tell how many were decided for in a panel that is hidden.
     """
-    total, hidden = _rounded_total(check)
-    name, positive, negative = check.prepared.decision
+    panels, prepared, smallest = check.panels, check.prepared, check.request.smallest_cell
+    total, hidden = safe_total(panels.table["n_patients"].to_list(), _bar(check))
+    safe = part_is_safe(panels.n_for, panels.n_patients, smallest)
     return PublishedCheck(
         source=check.source,
         read_with=check.notes,
-        n_patients=total,
-        n_physicians=check.panels.table.height,
+        n_patients=round(total, -1) if smallest > 1 else total,
+        n_physicians=panels.table.height,
         n_physicians_with_few_patients=hidden,
-        n_physicians_measurable=check.panels.n_measurable,
+        n_physicians_measurable=panels.n_measurable,
         min_panel=check.request.min_panel,
-        smallest_cell=check.request.smallest_cell,
-        decision=DecisionColumn(name, positive, negative),
-        decision_share=_share(check),
-        covariates=tuple(check.prepared.covariates),
+        smallest_cell=smallest,
+        decision=DecisionColumn(*prepared.decision),
+        decision_share=round(panels.n_for / panels.n_patients, 2) if safe else None,
+        covariates=tuple(prepared.covariates),
         columns=column_rows(check, several=several),
-        missing_policy=check.prepared.missing,
+        missing_policy=prepared.missing,
         missing=_missing_line(check, several=several),
-        dropped=tuple(_dropped_lines(check, several=several)),
-        leaks=tuple(Leak(leak.column, leak.why) for leak in check.prepared.leaks),
+        dropped=tuple(
+            f"{_counted(check, count, several=several)} rows because "
+            f"{check.request.words.fill(reason)}"
+            for reason, count in prepared.dropped.items()
+        ),
+        leaks=tuple(Leak(leak.column, leak.why) for leak in prepared.leaks),
         method=check.method,
         estimated_seconds=round(check.cost.seconds, 1),
         estimated_memory_mb=round(check.cost.memory_mb),
@@ -131,31 +141,10 @@ def _counted(check: Check, count: int, *, several: bool, whole: int | None = Non
     return shown(count, smallest, whole)
 
 
-def _rounded_total(check: Check) -> tuple[int, int]:
-    """Return the patients in panels that may be shown, to the nearest ten, and other panels.
-
-    An exact total beside a measurement would give away a panel size hidden there.
-    """
-    bar = _bar(check)
-    total, hidden = safe_total(check.panels.table["n_patients"].to_list(), bar)
-    return (round(total, -1) if bar > 1 else total), hidden
-
-
 def _bar(check: Check) -> int:
     """Return the size of the smallest panel that is not few: a measurement hides the same ones."""
     smallest = check.request.smallest_cell
     return smallest + 1 if smallest > 1 else 1
-
-
-def _share(check: Check) -> float | None:
-    """Return the share decided for, unless it gives a small count away.
-
-    To two digits: a third would tell how many were decided for in a panel that is hidden.
-    """
-    n_for, n_patients = check.panels.n_for, check.panels.n_patients
-    if not part_is_safe(n_for, n_patients, check.request.smallest_cell):
-        return None
-    return round(n_for / n_patients, 2)
 
 
 def _panel_lines(check: Check) -> list[str]:
@@ -192,11 +181,3 @@ def _missing_line(check: Check, *, several: bool = False) -> str:
     )
     covariates = agree(len(filled), "covariate", "covariates")
     return f"{count} cells in {len(filled)} {covariates} {how}"
-
-
-def _dropped_lines(check: Check, *, several: bool = False) -> list[str]:
-    fill = check.request.words.fill
-    return [
-        f"{_counted(check, count, several=several)} rows because {fill(reason)}"
-        for reason, count in check.prepared.dropped.items()
-    ]

@@ -211,26 +211,15 @@ def shown_diagnostics(
 
 
 def without_small_bins(distances: pl.DataFrame, smallest: int) -> pl.DataFrame:
-    """Return shares by bin, neighbours merged until no bin holds a small count."""
-    merged, edges, gathered = [], distances["from"].head(1).to_list(), 0
+    """Return shares by bin, neighbours merged until neither a bin nor the rest is a small count."""
+    rest = whole = int(distances["n_pairs"].sum())
+    gathered, low, rows = 0, distances["from"][0] if len(distances) else 0.0, []
     for count, edge in distances.select("n_pairs", "to").iter_rows():
-        gathered += count
-        if not hiding.is_small(gathered, smallest):
-            merged.append(gathered)
-            edges.append(edge)
-            gathered = 0
-    if gathered:  # what is left over joins the bins before it
-        merged.append(gathered)
-        edges.append(distances["to"][-1])
-        while len(merged) > 1 and hiding.is_small(merged[-1], smallest):
-            last = merged.pop()
-            merged[-1] += last
-            edges.pop(-2)
-    whole = sum(merged)
-    if not whole or hiding.is_small(whole, smallest):
-        merged, edges = [], [0.0]
-    share = np.array(merged, dtype=np.float64) / max(1, whole)
-    return pl.DataFrame({"from": edges[:-1], "to": edges[1:], "share": share}).cast(pl.Float64)
+        gathered, rest = gathered + count, rest - count
+        if whole and not (hiding.is_small(gathered, smallest) or hiding.is_small(rest, smallest)):
+            rows.append((low, edge, gathered / whole))
+            gathered, low = 0, edge
+    return pl.DataFrame(rows, dict.fromkeys(("from", "to", "share"), pl.Float64), orient="row")
 
 
 def _safe_sweep(sweep: pl.DataFrame, smallest: int) -> pl.DataFrame:

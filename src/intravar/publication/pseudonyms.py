@@ -12,8 +12,10 @@ import os
 import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from intravar.errors import InputError, unknown_name
 from intravar.text import clean_name
@@ -101,30 +103,28 @@ def readable(path: Path) -> bool:
 
 def read_key(path: Path) -> bytes:
     """Return the key of a key file."""
-    key = _read(path).get("key")
-    try:
-        found = bytes.fromhex(key) if isinstance(key, str) else b""
-    except ValueError:
-        found = b""
-    if len(found) < FEWEST_KEY_BYTES:
+    key = b""
+    with suppress(TypeError, ValueError):
+        key = bytes.fromhex(_read(path, "key"))
+    if len(key) < FEWEST_KEY_BYTES:
         raise _no_key_file(path)
-    return found
+    return key
 
 
 def read_names(path: Path) -> dict[str, str]:
     """Return the names behind the pseudonyms of a key file."""
-    names = _read(path).get("physicians")
+    names = _read(path, "physicians")
     if not isinstance(names, dict):
         raise _no_key_file(path)
     return {str(pseudonym): str(name) for pseudonym, name in names.items()}
 
 
-def _read(path: Path) -> dict[str, object]:
+def _read(path: Path, field: str) -> Any:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise _no_key_file(path) from error
-    return found if isinstance(found, dict) else {}
+    return content.get(field) if isinstance(content, dict) else None
 
 
 def _no_key_file(path: Path) -> InputError:
