@@ -39,7 +39,6 @@ from intravar.measurement.sentences import MAY_BE_READ
 from intravar.publication.results import (
     Decision,
     Dependence,
-    Leak,
     Noise,
     OwnRule,
     PhysicianRow,
@@ -77,7 +76,8 @@ def test_every_verdict_has_its_words_and_steps(thirty: Published, verdict: str) 
 
 
 def test_no_page_holds_a_command_or_an_option(thirty: Published) -> None:
-    leaking = changed(thirty, leaks=(Leak("sbp", "it predicts every decision"),))
+    check = replace(thirty.first.check, leaks={"sbp": "it predicts every decision"})
+    leaking = changed(thirty, check=check)
     for document in (report(thirty), report(leaking)):
         text = told(document)
         assert not re.search(r"(^|\s)--\w", text)

@@ -48,7 +48,7 @@ def of_all(value: float) -> Group:
     return Group(
         *(Figure(value, value - 0.1, value + 0.1), Figure(), None, 0.02, None, None),
         Noise(figure, none, none, figure),
-        *(None, None, None),
+        *(None, None, None, None),
     )
 
 

@@ -11,7 +11,7 @@ from intravar.preparation.check import Check
 from intravar.preparation.prepare import ColumnReport
 from intravar.publication.hiding import few, is_small, part_is_safe, safe_total, shown
 from intravar.publication.results import Check as PublishedCheck
-from intravar.publication.results import Column, DecisionColumn, Leak
+from intravar.publication.results import Column, DecisionColumn
 from intravar.wording import agree
 
 #: Different values beyond which their number comes close to that of the rows.
@@ -86,7 +86,7 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
             f"{check.request.words.fill(reason)}"
             for reason, count in prepared.dropped.items()
         ),
-        leaks=tuple(Leak(leak.column, leak.why) for leak in prepared.leaks),
+        leaks={leak.column: leak.why for leak in prepared.leaks},
         method=check.method,
         estimated_seconds=round(check.cost.seconds, 1),
         estimated_memory_mb=round(check.cost.memory_mb),

@@ -117,7 +117,6 @@ def _decision(
         unrecorded=findings.published_unrecorded(measurement, group),
         rule=published_rule(measurement.rule, measurement.request.smallest_cell),
         own_rules=shown_differences(measurement, set(reportable), names),
-        leaks=check.leaks,
         warnings=tuple(measurement.warnings),
         seconds={name: round(value) for name, value in measurement.seconds.items()},
         check=check,

@@ -188,7 +188,7 @@ def shown_diagnostics(
         counted = hiding.named(evidence.attrition[with_size].drop("n_patients"), names)
         parts = counted.sort("physician").to_dicts()
     attrition = {row.pop("physician"): row for row in parts}
-    sure = evidence.anchors and (evidence.anchors.sure_eligible, evidence.anchors.sure_others)
+    clear = evidence.anchors
     return told.Diagnostics(
         love=hiding.rounded_rows(pairs.love, told.Difference),
         distances=hiding.rounded_rows(bins, told.Distances),
@@ -206,7 +206,8 @@ def shown_diagnostics(
         ),
         calibration=hiding.rounded_rows(calibration, told.Calibration),
         split_half_reliability=hiding.fraction(pairs.split_half),
-        anchor_mass=told.Anchors(*(round(float(each), 2) for each in sure)) if sure else None,
+        surely_eligible=None if clear is None else round(float(clear.sure_eligible), 2),
+        surely_not_eligible=None if clear is None else round(float(clear.sure_others), 2),
     )
 
 

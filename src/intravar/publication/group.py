@@ -34,7 +34,7 @@ from intravar.publication.hiding import (
     step_over,
     two_digits,
 )
-from intravar.publication.results import Figure, Group, Noise, SelfContradiction
+from intravar.publication.results import Figure, Group, Noise
 from intravar.publication.scores import FEWEST_PATIENTS, ShownScores
 from intravar.tables import MOST_DISCORDANCE
 
@@ -145,13 +145,11 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
     if whole.differences is not None:
         steps = spread_steps(main.scores, main.evidence, published, smallest)
         spread = told_spread(whole, group, steps, phase, request.matters)
-    explained, seen, contradicted = whole.explained, measurement.repeats, None
+    explained, seen, contradiction, rest = whole.explained, measurement.repeats, None, None
     shares = () if explained is None else (explained.share, explained.low, explained.high)
     if seen is not None:
         rest = seen.unexplained(main.scores.discordance, main.scores.n_patients)
-        contradicted = SelfContradiction(
-            fraction(seen.model.overall_, digits), fraction(rest, digits)
-        )
+        contradiction = seen.model.overall_
     with_rate, with_half = with_rates(main.scores.take(published.measured)) or (None, None)
     return Group(
         discordance=mean,
@@ -166,7 +164,8 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
         if shares
         else None,
         noise=published_noise(measurement.components, step, mean.value if limit else None),
-        repeats=contradicted,
+        contradiction=fraction(contradiction, digits),
+        share_not_inconsistency=fraction(rest, digits),
         with_rate=fraction(with_rate, 1),
         with_half=fraction(with_half, 1),
     )

@@ -25,40 +25,22 @@ _COLUMN = "name of a column"
 _FIXED = "fixed words of the method"
 _SHOWN = "of the physicians whose scores are shown"
 _PSEUDONYM = "a pseudonym under a secret key, unless names were asked for; rows in its order"
-_SPREAD = (
-    "over all physicians, rounded from a secret point to what one of those whose score is hidden "
-    "moves"
-)
-_MEAN = (
-    "over all patients, rounded to what two dozen of them move; with fewer than 1,200 patients "
-    "from shown scores and bands, two digits"
-)
-_SHARE = (
-    "over all patients, rounded to what two dozen of them move; with fewer than 1,200, two digits, "
-    "of the physicians whose scores are shown"
-)
 _NOISE = "over all patients, rounded to what two dozen of them move"
+_SPREAD = "over all physicians, rounded from a secret point to what one hidden physician moves"
+_MEAN = f"{_NOISE}; with fewer than 1,200, two digits, from what is shown of each physician"
+_SHARE = f"{_NOISE}; with fewer than 1,200, two digits, {_SHOWN}"
 _ALL = "over all physicians, two digits"
-_LEVELS = (
-    "over all physicians, two digits, or what two dozen patients move where somebody's are hidden; "
-    "those with few decided one way are left out"
-)
+_LEVELS = "two digits, coarser where somebody's are hidden; left out if few were decided one way"
 _IN_TABLE = "counted in the table"
 _SOME_BELOW = "hidden where few got both; rounded to what two dozen patients move"
 _ALWAYS = "hidden with a small panel or small counts behind the score"
 _REPORTABLE = "hidden unless reportable; rounded"
 _RATES = "hidden unless reportable, and where it would tell a small count; rounded"
 _OTHERS = "hidden unless reportable, and where those who are not eligible are few; rounded"
-_REPEATS = (
-    "hidden where few cases seen twice were decided alike, or not; cases to tens, below the size "
-    "of the panel; shares to two digits"
-)
+_REPEATS = "hidden where few were decided alike, or not; cases to tens, shares to two digits"
 _BAND = "an end of one of two bands that overlap; a secret decides between them"
 _CLOSE = "hidden unless reportable, and where close calls, or the others, are few; rounded"
-_STRATUM = (
-    "all strata of a physician or none: none where one has few decided one way, where few have no "
-    "stratum or the panel's size is hidden"
-)
+_STRATUM = "all strata of a physician or none: none where a small count or hidden size follows"
 _CHANGED = "of physicians whose strata are shown, and from them alone; rounded"
 _JOINT = "hidden where few patients got a combination of decisions, or unless reportable; rounded"
 _AS_ALONE = "as in the table of physicians"
@@ -286,14 +268,6 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class SelfContradiction:
-    """Cases seen twice: the share decided differently, and what of the discordance it leaves."""
-
-    contradiction: Annotated[float | None, _ALL]
-    share_not_inconsistency: Annotated[float | None, _ALL]
-
-
-@dataclass(frozen=True)
 class Group:
     """All deciders together.
 
@@ -301,7 +275,8 @@ class Group:
     values. `differences` is "differ", "not known" or "less than matters"; `matters` is the spread
     below which they do not, `needed` how many patients of each it would take. `with_rate` and
     `with_half` are rank correlations of scores with rates, and with their distance from one half.
-    `explained` is of methods that predict, `repeats` of cases seen twice.
+    `explained` is of methods that predict. Of cases seen twice, `contradiction` is the share that
+    was decided differently, and `share_not_inconsistency` what of the discordance it leaves.
     """
 
     discordance: Annotated[Figure, _MEAN]
@@ -311,7 +286,8 @@ class Group:
     needed: Annotated[int | None, "a number of patients, two digits"]
     explained: Annotated[Figure | None, _NOISE]
     noise: Annotated[Noise | None, f"{_NOISE}; missing where that is more than 0.05"]
-    repeats: Annotated[SelfContradiction | None, _ALL]
+    contradiction: Annotated[float | None, _ALL]
+    share_not_inconsistency: Annotated[float | None, _ALL]
     with_rate: Annotated[float | None, f"one digit, {_SHOWN}"]
     with_half: Annotated[float | None, f"one digit, {_SHOWN}"]
 
@@ -386,14 +362,6 @@ class Strata:
 
 
 @dataclass(frozen=True)
-class Leak:
-    """A column that may give the decision away, and why."""
-
-    column: Annotated[str, _COLUMN]
-    why: Annotated[str, "two digits at the most"]
-
-
-@dataclass(frozen=True)
 class Dependence:
     """Predicted share decided for at a value of a covariate."""
 
@@ -464,7 +432,10 @@ class DecisionColumn:
 
 @dataclass(frozen=True)
 class Check:
-    """What the check of the table found; counts are rounded or given as ranges."""
+    """What the check of the table found; counts are rounded or given as ranges.
+
+    `leaks` are columns that may give the decision away, and why.
+    """
 
     source: Annotated[str, "name of the file, or the address without a password"]
     read_with: Annotated[tuple[str, ...], "what was found out while reading"]
@@ -481,7 +452,7 @@ class Check:
     missing_policy: Annotated[str, _ASKED]
     missing: Annotated[str, "'some' where a part of it is small"]
     dropped: Annotated[tuple[str, ...], "a range where it is small"]
-    leaks: tuple[Leak, ...]
+    leaks: Annotated[Mapping[str, str], "by column, why it is suspicious; two digits at the most"]
     method: Annotated[str, _ASKED]
     estimated_seconds: Annotated[float, "follows from rounded sizes"]
     estimated_memory_mb: Annotated[int, "follows from rounded sizes"]
@@ -532,20 +503,13 @@ class Calibration:
 
 
 @dataclass(frozen=True)
-class Anchors:
-    """Share of clear cases on both sides of the latent rule."""
-
-    surely_eligible: Annotated[float, "two digits, over all patients"]
-    surely_not_eligible: Annotated[float, "two digits, over all patients"]
-
-
-@dataclass(frozen=True)
 class Diagnostics:
     """Tables that tell whether to believe the result; empty where they do not apply.
 
     `attrition` is what became of each decider's patients when pairs were formed: patients by part.
     `balance` is the share of each covariate's variance that lies between deciders, `overlap` how
-    far each decider's patients cover those of all.
+    far each decider's patients cover those of all. `surely_eligible` and `surely_not_eligible` are
+    the shares of clear cases on both sides of a latent rule.
     """
 
     love: tuple[Difference, ...] = ()
@@ -564,7 +528,8 @@ class Diagnostics:
     ] = field(default_factory=dict)
     calibration: tuple[Calibration, ...] = ()
     split_half_reliability: Annotated[float | None, f"three digits, {_SHOWN}"] = None
-    anchor_mass: Annotated[Anchors | None, "missing where no rule was found"] = None
+    surely_eligible: Annotated[float | None, "two digits, over all patients"] = None
+    surely_not_eligible: Annotated[float | None, "two digits, over all patients"] = None
 
 
 @dataclass(frozen=True)
@@ -625,7 +590,6 @@ class Decision:
     course: Annotated[Strata | None, "missing where it was not asked for"]
     rule: Rule
     own_rules: tuple[OwnRule, ...]
-    leaks: tuple[Leak, ...]
     warnings: Annotated[tuple[str, ...], "fixed words of the methods"]
     seconds: Annotated[Mapping[str, int], "whole seconds"]
     check: Check

@@ -161,7 +161,7 @@ def _refuse_nothing_to_review(opened: store.Folder) -> None:
     different = int(pairs["different"].sum())
     if 0 < different < pairs.height:
         return
-    leaks = ", ".join(f"'{leak.column}'" for leak in opened.published.first.leaks)
+    leaks = ", ".join(f"'{column}'" for column in opened.published.first.check.leaks)
     raise InputError(
         words.fill(
             "there is nothing to review: {different:,} of {n:,} pairs alike in the record of the "

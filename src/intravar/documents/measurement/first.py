@@ -85,12 +85,12 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
             steps.append(Paragraph(decision.unrecorded.words))
     leaks = [
         Note(
-            f"'{words.label(leak.column)}' may give the decision away.",
-            f"{capital(leak.why)}. If it is known only after the decision, {words.deciders} look "
+            f"'{words.label(column)}' may give the decision away.",
+            f"{capital(why)}. If it is known only after the decision, {words.deciders} look "
             "more consistent than they are, and the true figure is higher.",
             "alarm",
         )
-        for leak in decision.leaks
+        for column, why in decision.check.leaks.items()
     ]
     return [note, *leaks, Cards([*cards, Card("What to do next", steps, wide=True)])]
 
@@ -179,8 +179,8 @@ def caveats(decision: Decision, words: Words) -> list[str]:
             f"What could not be predicted counts as different, even where the {words.decider} was "
             "consistent: the true figure lies at or below the limit."
         )
-    if group.repeats is not None and group.repeats.contradiction is not None:
-        share, rest = hundred(group.repeats.contradiction), group.repeats.share_not_inconsistency
+    if group.contradiction is not None:
+        share, rest = hundred(group.contradiction), group.share_not_inconsistency
         lines.append(f"On cases seen twice they contradicted themselves in {share} of 100.")
         if rest is not None:
             lines.append(
@@ -264,9 +264,9 @@ def _named(known: deciders.Known, funnel: deciders.Funnel | None, words: Words) 
 def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words) -> list[str]:
     """Return what to do next, the most pressing first, in words that need no software."""
     steps = [
-        f"Find out when '{words.label(leak.column)}' was known. If only after the decision, have "
+        f"Find out when '{words.label(column)}' was known. If only after the decision, have "
         "the figures measured again without it."
-        for leak in decision.leaks[:1]
+        for column in list(decision.check.leaks)[:1]
     ]
     if decision.verdict == NOTHING:
         return [*steps, "Fix the problem that the verdict names, then measure again."]

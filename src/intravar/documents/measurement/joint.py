@@ -26,9 +26,9 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
     words = published.words
     lines = [f"{capital(line)}." for line in joint_lines(joint, words)]
     leaks = [
-        f"'{words.label(leak.column)}' may give '{words.label(each.decision)}' away: {leak.why}."
+        f"'{words.label(column)}' may give '{words.label(each.decision)}' away: {why}."
         for each in published.decisions
-        for leak in each.leaks
+        for column, why in each.check.leaks.items()
     ]
     verdicts = [
         f"{capital(words.label(each.decision))}: {each.verdict}. "

@@ -253,11 +253,11 @@ def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
 def trust_section(decision: Decision, words: Words) -> list[Block]:
     """Return whether to trust the result."""
     lines = not_meant(words)
-    anchors = decision.diagnostics.anchor_mass
-    if anchors is not None:
+    sure = decision.diagnostics.surely_eligible, decision.diagnostics.surely_not_eligible
+    if sure[0] is not None:
         lines.append(
-            f"Of the {words.cases} for which the rule says yes, {hundred(anchors.surely_eligible)} "
-            f"% are clear cases; of the others, {hundred(anchors.surely_not_eligible)} %. The more "
+            f"Of the {words.cases} for which the rule says yes, {hundred(sure[0])} "
+            f"% are clear cases; of the others, {hundred(sure[1])} %. The more "
             "clear cases, the better the level is known."
         )
     title = "What the figure does not mean, and whether to trust it"
