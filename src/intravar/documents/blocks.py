@@ -183,15 +183,16 @@ def walk(blocks: Sequence[Block]) -> Iterator[Block]:
 
 def within(block: Block, at: int) -> Block:
     """Return a block that stands in a document again: under another name, and less to do with."""
-    if isinstance(block, Heading):
-        return Heading(block.text, block.level + 1)
-    if isinstance(block, Figure):
-        return replace(block, name=f"{block.name}-{at}")
-    if isinstance(block, Table):
-        return replace(block, name=f"{block.name} {at}", interactive=False)
-    if isinstance(block, Card | Cards | SideBySide | Annex):
-        inner: Any = [within(each, at) for each in block.blocks]
-        return replace(block, blocks=inner)
+    match block:
+        case Heading():
+            return Heading(block.text, block.level + 1)
+        case Figure():
+            return replace(block, name=f"{block.name}-{at}")
+        case Table():
+            return replace(block, name=f"{block.name} {at}", interactive=False)
+        case Card() | Cards() | SideBySide() | Annex():
+            inner: Any = [within(each, at) for each in block.blocks]
+            return replace(block, blocks=inner)
     return block
 
 
@@ -208,20 +209,18 @@ def text_lines(blocks: Sequence[Block]) -> Iterator[tuple[str, str]]:
 
 def lines_of(block: Block) -> Iterator[tuple[str, str]]:
     """Return the text of one block, without what stands within it."""
-    if isinstance(block, Heading):
-        yield block.text, ""
-    elif isinstance(block, Card | Annex):
-        yield block.title, ""
-    elif isinstance(block, Paragraph):
-        yield "", block.text
-    elif isinstance(block, Note):
-        yield block.strong, block.text
-    elif isinstance(block, Bullets):
-        yield from (("", item) for item in block.items)
-    elif isinstance(block, KeyFigures):
-        yield from block.items
-    elif isinstance(block, Table):
-        yield "", f"{block.caption} (sheet {block.name})".strip()
-    elif isinstance(block, Figure):
-        more = "" if block.reading in block.alternative else block.reading
-        yield block.title, f"{block.alternative} {more}".strip()
+    match block:
+        case Heading(text=title) | Card(title=title) | Annex(title=title):
+            yield title, ""
+        case Paragraph(text=text):
+            yield "", text
+        case Note(strong=strong, text=text):
+            yield strong, text
+        case Bullets(items=items):
+            yield from (("", item) for item in items)
+        case KeyFigures(items=facts):
+            yield from facts
+        case Table(name=name, caption=caption):
+            yield "", f"{caption} (sheet {name})".strip()
+        case Figure(title=title, alternative=told, reading=reading):
+            yield title, f"{told} {'' if reading in told else reading}".strip()

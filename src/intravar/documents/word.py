@@ -47,32 +47,25 @@ def _add(file: Any, listed: Sequence[blocks.Block]) -> None:
     for block in listed:
         if isinstance(block, blocks.Heading):
             file.add_heading(printable(block.text), level=block.level)
-        elif isinstance(block, blocks.Paragraph):
-            file.add_paragraph(printable(block.text))
-        elif isinstance(block, blocks.Bullets):
-            style = "List Number" if block.numbered else "List Bullet"
-            for item in block.items:
-                file.add_paragraph(printable(item), style=style)
-        elif isinstance(block, blocks.KeyFigures):
-            for name, value in block.items:
-                line = file.add_paragraph(printable(f"{name}: "))
-                line.add_run(printable(value)).bold = True
-        elif isinstance(block, blocks.Note):
-            note = file.add_paragraph()
-            note.add_run(printable(block.strong)).bold = True
-            note.add_run(printable(f" {block.text}"))
         elif isinstance(block, Table):
             part = block.on("paper")
             if part.columns and part.rows:  # a row without cells is no row of a text
                 _add_table(file, part)
         elif isinstance(block, blocks.Figure):
             _add_figure(file, block)
-        else:
+        elif isinstance(block, blocks.Card | blocks.Cards | blocks.SideBySide | blocks.Annex):
             if isinstance(block, blocks.Annex) and block.new_page:
                 file.add_page_break()
-            if isinstance(block, blocks.Annex | blocks.Card):
-                file.add_heading(printable(block.title), level=1 + isinstance(block, blocks.Card))
+            for title, _ in blocks.lines_of(block):
+                file.add_heading(printable(title), level=1 + isinstance(block, blocks.Card))
             _add(file, block.blocks)
+        else:
+            numbered = getattr(block, "numbered", None)
+            style = {True: "List Number", False: "List Bullet", None: None}[numbered]
+            for aside, text in blocks.lines_of(block):
+                line = file.add_paragraph(style=style)
+                line.add_run(printable(f"{aside} ".lstrip())).bold = True
+                line.add_run(printable(text))
 
 
 def _add_table(file: Any, part: Table) -> None:
@@ -92,27 +85,24 @@ def _add_table(file: Any, part: Table) -> None:
         margins.append(OxmlElement(side, {qn("w:w"): "45", qn("w:type"): "dxa"}))
     table._tbl.tblPr.append(margins)
     whole = sum(column.share for column in part.columns)
-    widths = [Cm(TEXT_WIDTH * column.share / whole) for column in part.columns]
-    for across, width in enumerate(widths):
-        table.columns[across].width = width
     heads = [column.heading for column in part.columns]
-    for number, texts in enumerate(
-        [heads, *([cell.text for cell in row.cells] for row in part.rows)]
-    ):
+    texts = [heads, *([cell.text for cell in row.cells] for row in part.rows)]
+    for number, line in enumerate(texts):
         row = table.add_row()
-        cells: Sequence[Any] = row.cells
-        for across, (cell, text) in enumerate(zip(cells, texts, strict=True)):
-            cell.width = widths[across]
+        for cell, text, column in zip(row.cells, line, part.columns, strict=True):
+            cell.width = Cm(TEXT_WIDTH * column.share / whole)
             paragraph = cell.paragraphs[0]
             run = paragraph.add_run(printable(text))
             run.font.size, run.font.bold = Pt(7 if number == 0 else 8), number == 0
             paragraph.paragraph_format.space_after = Pt(0)
-            if not part.columns[across].words:
+            if not column.words:
                 paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
         properties = row._tr.get_or_add_trPr()
         properties.append(OxmlElement("w:cantSplit"))
         if number == 0:  # the heads again on every page
             properties.append(OxmlElement("w:tblHeader"))
+    for column, cell in zip(table.columns, table.rows[0].cells, strict=True):
+        column.width = cell.width
     file.add_paragraph()
 
 
