@@ -201,7 +201,7 @@ def test_a_physician_is_lit_everywhere_and_hovering_tells_values(
             name = page.locator("#picked").text_content()
             assert page.locator("tr.lit td:first-child").text_content() == name
             for figure in ("physicians-picture", "funnel", "overlap"):
-                assert page.locator(f"#{figure} svg.wide circle.lit").count() >= 1
+                assert page.locator(f"#{figure} svg:visible circle.lit").count() >= 1
             page.locator("#funnel svg.wide circle.lit").hover()
             tip = page.locator("#tip")
             assert tip.is_visible()

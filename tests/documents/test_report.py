@@ -272,7 +272,7 @@ def test_the_latent_rule_says_what_eligible_means(thirty: Published) -> None:
     meaning = "Eligible are the patients for which the rule learned from the data says yes."
     text = told(report(changed(thirty, **fields)))
     assert text.count(meaning) == 1
-    assert text.index("eligible patients") < text.index(meaning)
+    assert text.index(meaning) < text.index("eligible patients")
     assert "does not tell how much of how decisions vary the record explains" in text
     reasons = ("only 10 % of those who are eligible are clear cases",)
     note, *_ = first_screen(replace(thirty.first, verdict_reasons=reasons, **fields), USUAL)

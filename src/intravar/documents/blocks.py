@@ -82,19 +82,20 @@ def charted(
     name: str,
     title: str,
     told: str,
-    plot: Callable[[int], Drawing],
+    plot: Callable[[int], Drawing] | Drawing,
     *,
     reading: str | None = None,
     key: Key = (),
-    half: bool = False,
     heading: str | None = None,
 ) -> Figure:
-    """Return a chart in both widths, which `plot` draws.
+    """Return a chart in both widths, which `plot` draws, or one that is drawn and takes half.
 
     `told` are its words for those who cannot see it, and how to read it unless `reading` says so;
     its title stands over it unless a `heading` does.
     """
-    svgs = [plot(width).svg(title, told) for width in (WIDE, NARROW)]
+    half = isinstance(plot, Drawing)
+    drawn = [plot] if isinstance(plot, Drawing) else [plot(width) for width in (WIDE, NARROW)]
+    svgs = [each.svg(title, told) for each in drawn]
     over = title if heading is None else heading
     return Figure(name, over, told, told if reading is None else reading, svgs, key, half)
 

@@ -238,17 +238,12 @@ class Plot(Drawing):
         *,
         x_ticks: Sequence[tuple[float, str]] | None = None,
         y_ticks: Sequence[tuple[float, str]] | None = None,
-        count: int | None = None,
     ) -> None:
         """Add both axes with what they show.
 
-        Ticks are places with labels, for instance of groups; round numbers by default. An axis that
-        counts from 1 has whole numbers up to `count` alone.
+        Ticks are places with labels, for instance of groups; round numbers by default.
         """
-        across = _labelled(self.x) if x_ticks is None else x_ticks
-        if count is not None:
-            across = [(at, text) for at, text in across if at == round(at) and 1 <= at <= count]
-        for tick, text in across:
+        for tick, text in _labelled(self.x) if x_ticks is None else x_ticks:
             a, b = self.place(tick, self.y[0])
             self.add(GRID, a, a, self.top, b)
             self.write(text, (a, b + 12), "tick")

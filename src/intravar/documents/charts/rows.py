@@ -25,7 +25,7 @@ from intravar.documents.charts.plot import (
 from intravar.text import shortened
 
 #: Letters of a label at the most: of a dot, and of a row.
-LONGEST, LONGEST_OF_ROW = 30, 60
+LONGEST, LONGEST_OF_ROW = 30, 44
 #: Pixels of a lane of labels, of the stack of dots, and the largest radius.
 LANE, STACK, RADIUS = 17, 84, 5.0
 

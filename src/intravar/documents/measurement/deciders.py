@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted
-from intravar.documents.charts.plot import NARROW, Dot, Plot
+from intravar.documents.charts.plot import NARROW, Dot, Plot, round_ticks
 from intravar.documents.charts.rows import MOST_SINGLE, dot_plot, histogram
 from intravar.inference.group import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement import columns
@@ -181,7 +181,9 @@ def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
     top = min(100.0, 105 * max(each.high for each in rows))
     plot = Plot(width, x=(0, len(rows) + 1), y=(0, top))
     order = "most consistent by rank first" if ranked else "by name"
-    plot.axes(f"{words.deciders}, {order}", of_pairs(rows[0].claim), count=len(rows))
+    places = {round(at) for at in round_ticks(1, len(rows))}
+    ticks = [(at, str(at)) for at in sorted(places)]
+    plot.axes(f"{words.deciders}, {order}", of_pairs(rows[0].claim), x_ticks=ticks)
     radius = max(1.5, min(4.0, 0.35 * width / len(rows)))
     for position, each in enumerate(rows, 1):
         row = each.row

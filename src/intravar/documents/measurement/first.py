@@ -51,9 +51,7 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
     note, cards = verdict_note(decision, words), []
     steps: list[Block] = [Bullets(next_steps(decision, funnel, words), numbered=True)]
     if decision.verdict != NOTHING:
-        title, *sure = headline(decision, words)
-        if "eligible" not in note.text:
-            sure.append(eligible(decision, words))
+        title, sure = headline(decision, words)
         lines = caveats(decision, words)
         lines += [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
         standing, named = _standing(decision, funnel, words)
@@ -62,7 +60,7 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
         lies = [*noise_blocks(decision, words), *where]
         parts: dict[str, list[Block | None]] = {
             title: [
-                Paragraph(" ".join(filter(None, sure))) if any(sure) else None,
+                Paragraph(sure) if sure else None,
                 hundred_pairs(decision, words),
                 *map(Paragraph, lines),
             ],
@@ -98,11 +96,9 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
 def verdict_note(decision: Decision, words: Words) -> Note:
     """Return the verdict, what may be read, and its first reason."""
     reason = f" {capital(decision.verdict_reasons[0])}." if decision.verdict_reasons else ""
-    told = f"{words.said(MAY_BE_READ[decision.verdict])}{reason}"
-    if "eligible" in told:
-        told = f"{told} {eligible(decision, words)}".strip()
+    told = f"{words.said(MAY_BE_READ[decision.verdict])}{reason} {eligible(decision, words)}"
     look = LOOK_OF.get(decision.verdict, "care")
-    return Note(f"{capital(decision.verdict)}.", told, look)
+    return Note(f"{capital(decision.verdict)}.", told.strip(), look)
 
 
 def eligible(decision: Decision, words: Words) -> str:

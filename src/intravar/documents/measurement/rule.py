@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from intravar.documents.blocks import Block, Figure, Heading, Paragraph, SideBySide, charted
 from intravar.documents.charts.plot import NARROW, Plot, round_ticks
 from intravar.documents.charts.rows import bar_plot
@@ -76,67 +78,61 @@ def importance(decision: Decision, words: Words) -> Block | None:
     told = "How much worse decisions are predicted when a column is shuffled, the longest first."
     weights = ", ".join(f"{name} {value:.3f}" for name, value in rows)
     in_order = f"{told} Loss of AUC, in this order: {weights}."
-    plot = bar_plot("loss of AUC", rows)
-    return charted("importance", title, in_order, plot, reading=told, half=True)
+    plot = bar_plot("loss of AUC", rows)(NARROW)
+    return charted("importance", title, in_order, plot, reading=told)
 
 
 def dependences(decision: Decision, words: Words) -> list[Figure]:
     """Return how the share decided for goes with each of the most important covariates."""
     listed, made = list(decision.rule.importance.items())[:MOST_DEPENDENCE], []
-    dates = {row.column for row in decision.check.columns if row.kind == "date"}
+    kinds = {row.column: row.kind for row in decision.check.columns}
     for place, (covariate, weight) in enumerate(listed, 1):
-        if place > 1 and weight < WORTH_SHOWING * listed[0][1]:
+        levels, kind = _levels(decision, covariate, kinds), kinds.get(covariate)
+        worth = place == 1 or weight >= WORTH_SHOWING * listed[0][1]
+        if len(levels) < 2 or not worth:
             continue
         called, axis = words.label(covariate), f"% {words.decided_for}"
-        date = covariate in dates
-        if named := _named(decision, covariate):
-            told = ", ".join(f"{share:.0f} % at {name}" for name, share in named)
-            plot = bar_plot(axis, named, most=100.0, unit=" %")(NARROW)
-        elif points := _points(decision, covariate):
-            (first, low), (last, high) = points[0], points[-1]
-            told = f"from {low:.0f} % at {_at(first, date)} to {high:.0f} % at {_at(last, date)}"
-            values = [value for value, _ in points]
-            plot = Plot(NARROW, 220, x=(min(values), max(values)), y=(0, 100))
-            ticks = [(at, _at(at, date)) for at in round_ticks(*plot.x, 3 if date else 6)]
-            plot.axes("", axis, x_ticks=ticks)
-            plot.line(points)
-            for value, share in points:
-                plot.point((value, share), f"{_at(value, date)}: {share:.0f} %")
+        values = [value for _, value, _ in levels]
+        if len(values) <= 3 or values[0] == values[-1]:
+            told = ", ".join(f"{share:.0f} % at {name}" for name, _, share in levels)
+            bars = [(name, share) for name, _, share in levels]
+            plot = bar_plot(axis, bars, most=100.0, unit=" %")(NARROW)
         else:
-            continue
+            (first, _, low), *_, (last, _, high) = levels
+            told = f"from {low:.0f} % at {first} to {high:.0f} % at {last}"
+            plot = Plot(NARROW, 220, x=(min(values), max(values)), y=(0, 100))
+            ticks = round_ticks(*plot.x, 3 if kind == "date" else 6)
+            plot.axes("", axis, x_ticks=[(at, _at(at, kind)) for at in ticks])
+            plot.line([(value, share) for _, value, share in levels])
+            for name, value, share in levels:
+                plot.point((value, share), f"{name}: {share:.0f} %")
         told = f"Predicted share {words.decided_for}: {told}."
-        svg = plot.svg(called, told)
-        made.append(Figure(f"dependence-{place}", called, told, "", [svg], half=True))
+        made.append(charted(f"dependence-{place}", called, told, plot, reading=""))
     return made
 
 
-def _at(value: float, date: bool) -> str:
+def _at(value: float, kind: str | None) -> str:
     """Write a value of a covariate; days since 1970 as a date."""
-    return day_of(value) if date else f"{value:g}"
+    if kind == "yes/no" and value in (0, 1):
+        return "yes" if value else "no"
+    return day_of(value) if kind == "date" else f"{value:g}"
 
 
-def _points(decision: Decision, name: str) -> list[tuple[float, float]]:
-    """Return the values of a covariate, and the share of 100 at each."""
-    rows = [row for row in decision.rule.dependence if row.covariate == name]
-    return [(row.value, 100 * row.share) for row in rows if row.share is not None]
+def _levels(
+    decision: Decision, name: str, kinds: Mapping[str, str | None]
+) -> list[tuple[str, float, float]]:
+    """Return the levels of a covariate: in words, as a number, and the share of 100 at each.
 
-
-def _named(decision: Decision, name: str) -> list[tuple[str, float]]:
-    """Return the same of values with names, or of few; none where a line shows it."""
-    if points := _points(decision, name):
-        kind = {row.column: row.kind for row in decision.check.columns}.get(name)
-        yes_no = kind == "yes/no" and [value for value, _ in points] == [0, 1]
-        written = [_at(value, kind == "date") for value, _ in points]
-        names = ["no", "yes"] if yes_no else written
-        shares = [share for _, share in points]
-        return list(zip(names, shares, strict=True)) if 1 < len(points) <= 3 else []
-    # Levels of a category are columns of 0 and 1; of two levels one is a column.
-    columns: dict[str, dict[float, float]] = {}
-    for row in decision.rule.dependence:
-        if row.covariate.startswith(f"{name}=") and row.share is not None:
-            level = row.covariate.removeprefix(f"{name}=")
-            columns.setdefault(level, {})[row.value] = 100 * row.share
-    levels = [(level, shares[1]) for level, shares in columns.items() if 1 in shares]
-    if len(columns) == 1 and set(both := next(iter(columns.values()))) == {0, 1}:
-        levels.append((f"not {levels[0][0]}", both[0]))
-    return levels if len(levels) > 1 else []
+    Levels of a category are columns of 0 and 1, all at 1; of two levels one is a column.
+    """
+    known = [(row, 100 * row.share) for row in decision.rule.dependence if row.share is not None]
+    if own := [(row.value, share) for row, share in known if row.covariate == name]:
+        return [(_at(value, kinds.get(name)), value, share) for value, share in own]
+    levels = [
+        (row.covariate.removeprefix(f"{name}="), row.value, share)
+        for row, share in known
+        if row.covariate.startswith(f"{name}=")
+    ]
+    if len({level for level, _, _ in levels}) == 1:
+        return [(level if at else f"not {level}", at, share) for level, at, share in levels]
+    return [each for each in levels if each[1] == 1]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from intravar.documents.blocks import Block, Figure, Paragraph, charted
-from intravar.documents.charts.plot import Dot, Plot
+from intravar.documents.charts.plot import NARROW, Dot, Plot
 from intravar.documents.charts.rows import (
     MOST_SINGLE,
     Labelled,
@@ -62,8 +62,8 @@ def love(decision: Decision, words: Words) -> Figure | None:
     )
     key = (("point", "within pairs"), ("hollow", f"two {words.cases} at random"))
     title = f"Are the two {words.cases} of a pair alike?"
-    plot = row_plot(rows, "standardised difference (RMS)")
-    return charted("love", title, told, plot, key=key, half=True)
+    plot = row_plot(rows, "standardised difference (RMS)")(NARROW)
+    return charted("love", title, told, plot, key=key)
 
 
 def distances(decision: Decision, words: Words) -> Figure | None:
@@ -72,17 +72,13 @@ def distances(decision: Decision, words: Words) -> Figure | None:
     if not rows:
         return None
     heights = [0.1 * row.share / (row.upper - row.lower) for row in rows]
-
-    def plot(width: int) -> Plot:
-        drawn = Plot(width, x=(0, 1), y=(0, max(heights)))
-        drawn.axes("distance / caliper", "share of pairs per 0.1")
-        for row, height in zip(rows, heights, strict=True):
-            hint = f"{row.lower:.2f} to {row.upper:.2f}: {100 * row.share:.1f} % of pairs"
-            drawn.bar((row.lower, row.upper), (0, height), hint, "fill")
-        return drawn
-
+    plot = Plot(NARROW, 220, x=(0, 1), y=(0, max(heights)))
+    plot.axes("distance / caliper", "share of pairs per 0.1")
+    for row, height in zip(rows, heights, strict=True):
+        hint = f"{row.lower:.2f} to {row.upper:.2f}: {100 * row.share:.1f} % of pairs"
+        plot.bar((row.lower, row.upper), (0, height), hint, "fill")
     told = f"How far apart the {words.cases} of a pair are; 1 is the farthest allowed."
-    return charted("distances", "Distances of the pairs", told, plot, half=True)
+    return charted("distances", "Distances of the pairs", told, plot)
 
 
 def attrition(decision: Decision, words: Words) -> Block | None:
@@ -119,20 +115,15 @@ def sweep(decision: Decision, words: Words) -> Block | None:
     )
     if max(values) - min(values) < STEADY:
         return Paragraph(told)
-
-    def plot(width: int) -> Plot:
-        drawn = Plot(width, x=(0, max(1.0, *(fraction for fraction, _ in curve))), y=(0, 1))
-        drawn.axes("caliper, as a multiple of the one used", "share")
-        drawn.line(curve)
-        paired = [(s.fraction, s.share_paired) for s in steps if s.share_paired is not None]
-        drawn.line(paired, "limit")
-        for fraction, value in curve:
-            drawn.point((fraction, value), f"{fraction:g}: mean discordance {value:.2f}")
-        return drawn
-
+    plot = Plot(NARROW, 220, x=(0, max(1.0, *(fraction for fraction, _ in curve))), y=(0, 1))
+    plot.axes("caliper, as a multiple of the one used", "share")
+    plot.line(curve)
+    plot.line([(s.fraction, s.share_paired) for s in steps if s.share_paired is not None], "limit")
+    for fraction, value in curve:
+        plot.point((fraction, value), f"{fraction:g}: mean discordance {value:.2f}")
     key = (("line", "mean discordance"), ("limit", f"{words.cases} in pairs"))
     reading = f"{told} If it changes much, pairs at the edge are not comparable."
-    return charted("sweep", "Another caliper", told, plot, reading=reading, key=key, half=True)
+    return charted("sweep", "Another caliper", told, plot, reading=reading, key=key)
 
 
 def agreement(decision: Decision, words: Words) -> Table | None:
@@ -175,7 +166,7 @@ def balance(decision: Decision, words: Words) -> Block | None:
         f"{words.cases}."
     )
     title = f"In what do the {words.deciders_own} {words.cases} differ?"
-    return charted("balance", title, told, bar_plot("share of variance", rows), half=True)
+    return charted("balance", title, told, bar_plot("share of variance", rows)(NARROW))
 
 
 def overlap(decision: Decision, words: Words) -> Block | None:
@@ -191,18 +182,15 @@ def overlap(decision: Decision, words: Words) -> Block | None:
     )
     if values.min() >= OVERLAPS:
         return Paragraph(told)
-
-    place = {row.physician: at for at, row in enumerate(decision.physicians)}
-    dots = [Dot(value, f"{who}: {value:.2f}", who=place.get(who)) for value, who in rows]
-
-    def plot(width: int) -> Plot:
-        if len(rows) > MOST_SINGLE:
-            names = "overlap", f"{words.deciders} per {OVERLAP_STEP:g}"
-            return histogram(values, width, names, words.counted, step=OVERLAP_STEP)
-        return dot_plot(dots, width, "overlap", ends=(0, 1), step=OVERLAP_STEP)
-
+    if len(rows) > MOST_SINGLE:
+        names = "overlap", f"{words.deciders} per {OVERLAP_STEP:g}"
+        plot = histogram(values, NARROW, names, words.counted, step=OVERLAP_STEP)
+    else:
+        place = {row.physician: at for at, row in enumerate(decision.physicians)}
+        dots = [Dot(value, f"{who}: {value:.2f}", who=place.get(who)) for value, who in rows]
+        plot = dot_plot(dots, NARROW, "overlap", ends=(0, 1), step=OVERLAP_STEP)
     title = f"Does each {words.decider} see {words.cases} like the others'?"
-    return charted("overlap", title, told, plot, half=True)
+    return charted("overlap", title, told, plot)
 
 
 def calibration(decision: Decision, words: Words) -> Figure | None:
@@ -210,18 +198,14 @@ def calibration(decision: Decision, words: Words) -> Figure | None:
     rows = decision.diagnostics.calibration
     if len(rows) < 2:
         return None
-
-    def plot(width: int) -> Plot:
-        drawn = Plot(width, x=(0, 1), y=(0, 1))
-        drawn.axes(f"predicted share {words.decided_for}", "observed share")
-        drawn.line([(0, 0), (1, 1)], "limit")
-        for row in rows:
-            hint = f"predicted {row.predicted:.2f}, observed {row.observed:.2f}"
-            drawn.point((row.predicted, row.observed), hint)
-        return drawn
-
+    plot = Plot(NARROW, 220)
+    plot.axes(f"predicted share {words.decided_for}", "observed share")
+    plot.line([(0, 0), (1, 1)], "limit")
+    for row in rows:
+        hint = f"predicted {row.predicted:.2f}, observed {row.observed:.2f}"
+        plot.point((row.predicted, row.observed), hint)
     told = (
         f"Predicted against observed share in {words.cases} held out. Points on the line: the "
         "model is right on average."
     )
-    return charted("calibration", "Are the predictions right on average?", told, plot, half=True)
+    return charted("calibration", "Are the predictions right on average?", told, plot)
