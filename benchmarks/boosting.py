@@ -21,7 +21,7 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Observed
 from intravar.latent import rule_learners
 from intravar.latent.calibration import decision_log_likelihood
-from intravar.latent.rule_learners import BoostedTrees, Task
+from intravar.latent.rule_learners import BoostedTrees
 from intravar.learning.boosted_trees import (
     Bins,
     Growth,
@@ -31,7 +31,6 @@ from intravar.learning.boosted_trees import (
     _slopes,
     grow_trees,
 )
-from intravar.panels import PanelDecisions
 from intravar.prediction import trees as prediction_trees
 from intravar.processes import peak_memory_mb
 
@@ -54,19 +53,17 @@ def run() -> None:
             "continuous", random_state=SEED, n_patients=n_patients, n_physicians=n_physicians
         )
         observed = Observed.of(*cohort.observed())
-        decided = PanelDecisions(observed.decision.astype(np.int64), observed.code, n_physicians)
-        rates = Rates(*(np.full(n_physicians, value) for value in (0.75, 0.02, 0.0)))
+        high, low = (np.full(n_physicians, value) for value in (0.75, 0.02))
         half = np.sort(np.random.default_rng(SEED).permutation(n_patients)[: n_patients // 2])
-        task, rest = Task(half, decided, rates, 0.0, False), np.setdiff1d(range(n_patients), half)
+        rest = np.setdiff1d(range(n_patients), half)
         for name in (OURS, THEIRS):
             _use(name)
-            BoostedTrees().prepare(observed.covariates)(task)
+            BoostedTrees().prepare(observed.covariates)(observed, half)
             begin = time.process_time()
-            score = BoostedTrees().prepare(observed.covariates)(task).logit
+            learned = BoostedTrees().prepare(observed.covariates)(observed, half)
+            score = learned.logit(observed.covariates)
             seconds = time.process_time() - begin
-            fit = decision_log_likelihood(
-                score[rest], decided.take(rest), rates.p_high, rates.p_low
-            )
+            fit = decision_log_likelihood(score[rest], observed, rest, high, low)
             size = f"{n_patients:,} x {n_physicians}"
             print(f"{size:18}{name:12}{seconds:>8.2f}{fit / rest.size:>40.4f}", flush=True)
     print(f"\n{'measure':16}{'':18}{'intravar s':>12}{'LightGBM s':>12}{'ratio':>7}{'memory':>8}")
@@ -114,7 +111,7 @@ class LightGBMTrees:
 
 def lightgbm_trees(
     bins: Bins, y: npt.NDArray[Any], code: IntArray, rates: Rates, growth: Growth
-) -> tuple[Trees | LightGBMTrees, Rates]:
+) -> Trees | LightGBMTrees:
     """Boost F with LightGBM, rates learned on the way where growth asks for it."""
     high, low, outcome = rates.p_high, rates.p_low, y.astype(np.float64)
     gradient, curvature = np.zeros(len(y)), np.zeros(len(y))
@@ -146,7 +143,7 @@ def lightgbm_trees(
             score: FloatArray, _: lightgbm.Dataset, learn: bool = learn
         ) -> tuple[FloatArray, FloatArray]:
             nonlocal high, low
-            told = growth.start + score, high, low, rates.shift
+            told = growth.start + score, high, low
             _slopes(outcome, code, *told, gradient, curvature, learn, expected)
             if learn:
                 high, low = (_new_rates(own, growth.strength) for own in expected)
@@ -156,7 +153,7 @@ def lightgbm_trees(
         if booster.update(fobj=slopes):
             break
     booster.free_dataset()
-    return LightGBMTrees(growth, booster), Rates(high, low, rates.shift)
+    return LightGBMTrees(growth, booster)
 
 
 def _values(bins: Bins, growth: Growth) -> npt.NDArray[np.float32]:

@@ -1,6 +1,7 @@
 """The Latent Rule where physicians follow rules of their own, and where there are few of them.
 
-    python -m benchmarks personal [parts [PART ...] [CONDITION ...]]
+    python -m benchmarks personal [CONDITION[:PHYSICIANSxPATIENTS] ...] [DRAWS]
+    python -m benchmarks personal parts [PART ...] [CONDITION ...]
 
 Spearman correlation with D* of the oracle and of the Latent Rule, mean error of the score, and the
 share of 95 % intervals that hold D*; means over draws. Seeds are apart from those that settings
@@ -10,6 +11,7 @@ off: differences of distance, rank correlation and coverage, and their Monte-Car
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -21,13 +23,10 @@ from unittest.mock import patch
 import numpy as np
 
 import intravar
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import FloatArray
 from intravar.latent import crossfit, shared_rule
-from intravar.latent.calibration import starting_rates
-from intravar.latent.personal import limits, own_rules, weights
-from intravar.latent.rule_learners import BoostedTrees, LearnedRule, SplineLogit, Task
-from intravar.learning.boosted_trees import Rates
-from intravar.panels import PanelDecisions
+from intravar.latent.personal import own_rules, weights
+from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition
 from intravar.study.simulation.physicians import Continuum
@@ -53,13 +52,28 @@ def run(*wanted: str) -> None:
         conditions = [name for name in wanted[1:] if name not in PARTS] or list(PART_CONDITIONS)
         _parts(chosen, conditions)
         return
-    print(f"{'condition':34}{'oracle':>8}{'rule':>8}{'error':>9}{'hold':>7}{'width':>7}  found")
-    for name in [f"stress-{rule}{size}" for size in ("", "-small") for rule in RULES]:
-        seeds = range(FIRST_SEED, FIRST_SEED + DRAWS)
-        _row(name, [intravar.simulate(name, random_state=seed) for seed in seeds])
-    for n_physicians, panel, draws in FEW:
+    names = [name for name in wanted if not name.isdigit()]
+    draws = next((int(name) for name in wanted if name.isdigit()), DRAWS)
+    columns = f"{'oracle':>8}{'rule':>8}{'error':>9}{'distance':>10}{'hold':>7}{'width':>7}"
+    print(f"{'condition':34}{columns}{'seconds':>9}  found")
+    for name in names or [f"stress-{rule}{size}" for size in ("", "-small") for rule in RULES]:
+        seeds = range(FIRST_SEED, FIRST_SEED + draws)
+        _row(name, [_cohort(name, seed) for seed in seeds])
+    for n_physicians, panel, draws in () if names else FEW:
         cohorts = [_few(n_physicians, panel, FEW_SEED + draw) for draw in range(draws)]
         _row(f"score2, {n_physicians} x {panel:,}", cohorts)
+
+
+def _cohort(name: str, seed: int) -> Cohort:
+    """Simulate a condition, or `score2:40x500` with so many physicians and patients of each."""
+    name, _, size = name.partition(":")
+    if not size:
+        return intravar.simulate(name, random_state=seed)
+    n_physicians, panel = (int(number) for number in size.split("x"))
+    scenario = find_condition(name).scenario
+    return replace(scenario, n_patients=n_physicians * panel, n_physicians=n_physicians).simulate(
+        seed
+    )
 
 
 def _few(n_physicians: int, panel: int, seed: int) -> Cohort:
@@ -73,23 +87,25 @@ def _few(n_physicians: int, panel: int, seed: int) -> Cohort:
 
 
 def _row(name: str, cohorts: list[Cohort]) -> None:
-    figures, found = [], Counter[str]()
+    figures, found, start = [], Counter[str](), time.perf_counter()
     for cohort in cohorts:
         truth = intravar.oracle(cohort)
         d_star, oracle = truth["d_star"].to_numpy(), truth["oracle"].to_numpy()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = intravar.LatentRule(n_jobs=2).fit(*cohort.observed())
+            model = intravar.LatentRule(n_jobs=1).fit(*cohort.observed())
         held = (model.low_ <= d_star) & (d_star <= model.high_)
         ranks = [spearman(score, d_star) for score in (oracle, model.score_)]
         width = np.mean(model.high_ - model.low_)
-        figures.append([*ranks, np.mean(model.score_ - d_star), np.mean(held), width])
+        away = model.score_ - d_star
+        figures.append([*ranks, away.mean(), np.abs(away).mean(), np.mean(held), width])
         found[model.rule_ if model.follows_ else f"{model.rule_}, not followed"] += 1
     # One physician has no rank correlation.
     mean = np.array(figures).mean(axis=0)
     said = ", ".join(f"{rule} {count}" for rule, count in found.items())
-    cells = f"{mean[0]:>8.3f}{mean[1]:>8.3f}{mean[2]:>+9.3f}{100 * mean[3]:>6.0f}%{mean[4]:>7.2f}"
-    print(f"{name:34}{cells}  {said}", flush=True)
+    cells = f"{mean[0]:>8.3f}{mean[1]:>8.3f}{mean[2]:>+9.3f}{mean[3]:>10.4f}{100 * mean[4]:>6.0f}%"
+    seconds = (time.perf_counter() - start) / len(cohorts)
+    print(f"{name:34}{cells}{mean[5]:>7.2f}{seconds:>9.1f}  {said}", flush=True)
 
 
 def _only(family: str) -> Callable[..., Any]:
@@ -103,29 +119,12 @@ def _choose_one(inner: dict[str, FloatArray], *rest: Any) -> Any:
     return max(found, key=lambda each: each[1].log_likelihood)
 
 
-def _in_one_pass(rule: Any, rows: IntArray, decided: PanelDecisions, _: Any) -> LearnedRule:
-    """Learn a rule together with the rates, without pilot models of halves."""
-    learner, rates = rule.func.__self__, starting_rates(decided.take(rows))
-    more = (
-        {"pilot_trees": learner.trees}
-        if isinstance(learner, BoostedTrees)
-        else {"pilot_iterations": learner.iterations}
-    )
-    learn = getattr(replace(learner, **more), rule.func.__name__)
-    task = Task(rows, decided, Rates(*rates, np.zeros(decided.n_physicians)), 0.0, True)
-    found: LearnedRule = learn(*rule.args, task)
-    return found
-
-
 _CHOOSE = crossfit._choose
 #: Options without a part, and what is put in its place: module, name, value.
 PARTS: dict[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
     "splines": ({"learners": [BoostedTrees()]}, ()),
     "trees": ({"learners": [SplineLogit()]}, ()),
     "blend": ({}, (crossfit, "_choose", _choose_one)),
-    "second-start": ({"starts": (0.0,)}, ()),
-    "pilot": ({}, (crossfit, "train", _in_one_pass)),
-    "learned-laws": ({}, (limits, "ROUNDS", 0)),
     "thresholds": ({"personal_thresholds": "never"}, ()),
     "weights": ({}, (own_rules, "_families", _only("personal limits"))),
     "limits": ({}, (own_rules, "_families", _only("personal weights"))),

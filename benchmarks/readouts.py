@@ -16,10 +16,9 @@ from scipy.special import expit
 import intravar
 from intravar.estimators import Observed
 from intravar.latent.calibration import calibrate, count, starting_rates
-from intravar.latent.crossfit import plan_folds, train
 from intravar.latent.rule_learners import BoostedTrees
 from intravar.latent.shared_rule import learn_shared
-from intravar.panels import Layout, PanelDecisions, Panels
+from intravar.panels import Layout, Panels
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import pair_discordance
 from intravar.study.tables.cells import spearman
@@ -56,9 +55,9 @@ def _readouts(cohort: Cohort) -> dict[str, FloatArray]:
     panels = Layout.of(observed).panels(observed)
     y, who, n_physicians = panels.y, panels.code, len(panels)
     score = _held_out(panels)
-    fit = calibrate(count(score, PanelDecisions(y, who, n_physicians)))
+    fit = calibrate(count(score, panels))
     found = {
-        "soft": _soft(expit(score), y, who, n_physicians),
+        "soft": _soft(expit(score), panels),
         "core": _core(expit(score), y, who, n_physicians),
         "calibrated core": _core(expit(fit.logit(score)), y, who, n_physicians),
         "posterior": learn_shared(score, panels, False).read(score, panels, "eligible").score,
@@ -67,21 +66,18 @@ def _readouts(cohort: Cohort) -> dict[str, FloatArray]:
 
 
 def _held_out(panels: Panels) -> FloatArray:
-    plan = plan_folds(panels, 4, (0.0,), 0)
-    rule = BoostedTrees().prepare(panels.X)
-    decided = PanelDecisions(panels.y, panels.code, len(panels))
+    fold = panels.deal(4, 0, "latent-rule")
+    learn = BoostedTrees().prepare(panels.covariates)
     score = np.empty(len(panels.y))
     for left_out in range(4):
-        rows = np.flatnonzero(plan.fold != left_out)
-        fitted = train(rule, rows, decided, plan).logit
-        score[plan.fold == left_out] = fitted[plan.fold == left_out]
+        rule = learn(panels, np.flatnonzero(fold != left_out))
+        score[fold == left_out] = rule.logit(panels.covariates[fold == left_out])
     return score
 
 
-def _soft(
-    g: FloatArray, y: NDArray[np.int64], who: NDArray[np.int64], n_physicians: int
-) -> FloatArray:
-    high, low = starting_rates(PanelDecisions(y, who, n_physicians))
+def _soft(g: FloatArray, panels: Panels) -> FloatArray:
+    y, who = panels.y, panels.code
+    high, low = starting_rates(panels, np.arange(len(y)))
     bounded: Callable[[FloatArray], FloatArray] = lambda p: np.clip(p, 1e-6, 1 - 1e-6)  # noqa: E731
     for _ in range(500):
         h, lo = high[who], low[who]

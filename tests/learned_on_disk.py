@@ -111,7 +111,7 @@ def kept(folder: Path, run: str = "") -> Iterator[None]:
 
 
 def _dealt(task: Any) -> tuple[Any, ...]:
-    return task.X, task.y, task.code, task.fold, task.lone_half, task.seed
+    return task.covariates, task.y, task.code, task.fold, task.lone_half, task.seed
 
 
 @dataclass

@@ -109,8 +109,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "rf-proximity": {"n_trees": 5},
     "lpa-guided": {"max_profiles": 2, "n_init": 1},
     "latent-rule": {
-        "learners": (SplineLogit(iterations=2, pilot_iterations=1),),
-        "starts": (0.0,),
+        "learners": (SplineLogit(iterations=2),),
     },
     "predictability": {"n_folds": 3},
 }

@@ -58,8 +58,8 @@ def plain(patch: pytest.MonkeyPatch) -> Counter[str]:
 
 def latent_rule() -> intravar.LatentRule:
     """Few small trees: every kernel runs, and none longer than it takes to compare it."""
-    learners = [BoostedTrees(trees=12, pilot_trees=6), SplineLogit()]
-    return intravar.LatentRule(n_folds=3, starts=(0.0,), learners=learners)
+    learners = [BoostedTrees(trees=12), SplineLogit()]
+    return intravar.LatentRule(n_folds=3, learners=learners)
 
 
 #: Loops that the Latent Rule goes through; others of these modules serve Predictability.

@@ -12,7 +12,7 @@ import pytest
 import intravar
 from intravar.estimators import predictability
 from intravar.estimators.latent_rule import OwnRulesWarning
-from intravar.latent.rule_learners import BoostedTrees, LearnedRule
+from intravar.latent.rule_learners import BoostedTrees, SplineTerms
 from intravar.measurement import halves
 from intravar.observed import Observed
 from intravar.prediction import held_out
@@ -134,14 +134,14 @@ def test_warnings_are_given_again(tmp_path: Path, another_test: Callable[[], Non
     random = np.random.default_rng(26)
     x, who = random.normal(size=(200, 3)), np.repeat(np.arange(2), 100)
     y = (random.random(200) < np.where(x[:, 0] > 0, 0.7, 0.3)).astype(int)
-    trees = [BoostedTrees(trees=60, pilot_trees=30)]
+    trees = [BoostedTrees(trees=60)]
     with kept(tmp_path):
         said = []
         for _ in range(2):
             another_test()
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                intravar.LatentRule(learners=trees, starts=(0.0,), anchor_share=1.0).fit(x, y, who)
+                intravar.LatentRule(learners=trees, anchor_share=1.0).fit(x, y, who)
             assert {each.filename for each in caught} == {__file__}
             said.append([(each.category, str(each.message)) for each in caught])
     assert said[0] == said[1]
@@ -155,7 +155,7 @@ def test_names_of_content() -> None:
     assert first != second
     assert digest(np.arange(4)) != digest(np.arange(4.0)) != digest(np.arange(4.0)[:, None])
     with pytest.raises(NotOursError):
-        digest(LearnedRule, object())
+        digest(SplineTerms, object())
     with pytest.raises(NotOursError):
         digest(cohort)
 

@@ -1,6 +1,7 @@
 """Panels by content: the same for every way to write down the same patients."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -10,11 +11,15 @@ from intravar.observed import Observed
 from intravar.panels import Layout
 
 
-def laid_out(x, y, who):
+def observed(x, y, who):
     names = tuple(f"c{number}" for number in range(x.shape[1]))
-    layout = Layout.learn(x, names, y, who)
-    order = [names.index(name) for name in layout.names]
-    return layout.sort(x[:, order], np.asarray(y), who, int(who.max()) + 1), order
+    return Observed(x, names, np.asarray(y), who, pl.Series(np.arange(who.max(initial=0) + 1)))
+
+
+def laid_out(x, y, who):
+    given = observed(x, y, who)
+    layout = Layout.of(given)
+    return layout.panels(given), [given.names.index(name) for name in layout.names]
 
 
 @settings(max_examples=300, deadline=None)
@@ -37,7 +42,7 @@ def test_shuffled_and_renamed_tables_come_out_alike(seed, n, p, physicians, valu
 
     def written(x, y, who):
         panels, _ = laid_out(x, y, who)
-        return np.column_stack([panels.X, panels.y, panels.code, panels.deal(3, 0)])
+        return np.column_stack([panels.covariates, panels.y, panels.code, panels.deal(3, 0)])
 
     one = written(x, y, who)
     other = written(x[rows][:, columns], y[rows], names[who[rows]])
@@ -50,7 +55,7 @@ def test_decisions_only_break_ties():
     one, columns = laid_out(x, random.integers(0, 2, 200), who)
     other, others = laid_out(x, random.integers(0, 2, 200), who)
     assert columns == others
-    for part in ("rows", "physicians"):
+    for part in ("rows", "places"):
         np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
     np.testing.assert_array_equal(one.deal(5, 1), other.deal(5, 1))
 
@@ -61,7 +66,7 @@ def test_units_do_not_matter():
     one, columns = laid_out(x, y, who)
     other, others = laid_out(3 + 1e9 * x, y, who)
     assert columns == others
-    for part in ("rows", "physicians"):
+    for part in ("rows", "places"):
         np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
     np.testing.assert_array_equal(one.deal(5, 1), other.deal(5, 1))
 
@@ -75,7 +80,7 @@ def test_zero_has_one_sign():
 
 
 def dealt(layout, x, y, who, n_folds=5, seed=3):
-    panels = layout.sort(x, y, who, int(who.max(initial=0)) + 1)
+    panels = layout.panels(observed(x, y, who))
     return panels.as_given(panels.deal(n_folds, seed))
 
 
@@ -87,7 +92,7 @@ def test_folds_follow_from_the_panel_alone(seed, digits):
     who = np.repeat(np.arange(4), sizes)
     n = len(who)
     x, y = random.standard_normal((n, 2)).round(digits), random.integers(0, 2, n)
-    layout = Layout(("a", "b"), [np.unique(column) for column in x.T], True)
+    layout = Layout(("c0", "c1"), [np.unique(column) for column in x.T], True)
     fold = dealt(layout, x, y, who)
     key = [tuple(each) for each in np.column_stack([x, y])]
     for j in range(4):
@@ -100,7 +105,7 @@ def test_folds_follow_from_the_panel_alone(seed, digits):
 def test_folds_are_even_differ_by_seed_and_keep_copies_together():
     random = np.random.default_rng(1)
     x, y, one = random.standard_normal((50, 2)), random.integers(0, 2, 50), np.zeros(50, int)
-    copies, apart = (Layout(("a", "b"), [np.empty(0)] * 2, each) for each in (True, False))
+    copies, apart = (Layout(("c0", "c1"), [np.empty(0)] * 2, each) for each in (True, False))
     assert np.bincount(dealt(copies, x, y, one)).tolist() == [10] * 5
     assert (dealt(copies, x, y, one, seed=4) != dealt(copies, x, y, one)).any()
     both = np.vstack([x, x]), np.r_[y, 1 - y], np.zeros(100, int)
@@ -115,11 +120,10 @@ def test_folds_are_even_differ_by_seed_and_keep_copies_together():
 def test_copies_are_told_from_ties_by_those_learned_from():
     random = np.random.default_rng(2)
     x, who = random.standard_normal((40, 2)), np.repeat([0, 1, 0, 1], 20)
-    names = ("a", "b")
-    assert Layout.learn(x, names, np.tile([0, 1], 20), who[:40]).copies
-    assert Layout.learn(np.vstack([x, x]), names, np.tile([0, 1], 40), who).copies
+    assert Layout.of(observed(x, np.tile([0, 1], 20), who[:40])).copies
+    assert Layout.of(observed(np.vstack([x, x]), np.tile([0, 1], 40), who)).copies
     coarse = random.integers(0, 4, (60, 2)).astype(float)
-    assert not Layout.learn(coarse, names, np.tile([0, 1], 30), np.repeat([0, 1, 2], 20)).copies
+    assert not Layout.of(observed(coarse, np.tile([0, 1], 30), np.repeat([0, 1, 2], 20))).copies
 
 
 def test_panels_of_other_columns_are_refused():

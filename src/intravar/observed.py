@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -174,7 +174,10 @@ class Observed:
             is_pandas(X, y, physician),
         )
 
-    def take(self, rows: IntArray) -> Observed:
+    def __len__(self) -> int:
+        return len(self.named)
+
+    def take(self, rows: IntArray) -> Self:
         """Return some patients as input of their own, with the physicians who are left."""
         present, code = np.unique(self.code[rows], return_inverse=True)
         return replace(
@@ -185,6 +188,11 @@ class Observed:
             named=self.named[present],
             _learned={},
         )
+
+    @cached_property
+    def y(self) -> IntArray:
+        """The decisions as whole numbers that add up."""
+        return self.decision.astype(np.int64)
 
     @property
     def n_patients(self) -> int:
@@ -204,9 +212,13 @@ class Observed:
     @cached_property
     def counts(self) -> tuple[IntArray, IntArray]:
         """Patients of every physician, and those of them who were decided for."""
-        n = len(self.named)
-        decided_for = np.bincount(self.code, self.decision, minlength=n).astype(np.int64)
-        return np.bincount(self.code, minlength=n), decided_for
+        return self.counts_of(slice(None))
+
+    def counts_of(self, rows: IntArray | slice) -> tuple[IntArray, IntArray]:
+        """Count the same among some of the patients."""
+        code, n = self.code[rows], len(self)
+        decided_for = np.bincount(code, self.decision[rows], minlength=n)
+        return np.bincount(code, minlength=n), decided_for.astype(np.int64)
 
     @cached_property
     def panels(self) -> list[IntArray]:

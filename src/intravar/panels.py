@@ -143,62 +143,23 @@ RICH = 0.25
 Number = TypeVar("Number", bound=np.generic)
 
 
-@dataclass(frozen=True)
-class PanelDecisions:
-    """Decisions and the positions of who made them, one entry per patient.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Panels(Observed):
+    """Patients of one physician after the other, in an order by content.
 
-    Some physicians may be without a patient here.
-
-    Examples
-    --------
-    >>> decisions = PanelDecisions(np.array([1, 0, 1]), np.array([0, 0, 1]), 2)
-    >>> decisions.take(np.array([0, 2])).y.tolist()
-    [1, 1]
+    `first` says where every panel begins, and where the last one ends; `rows` and `places` are
+    positions of patients and physicians in the table as given; patients of a panel who are alike in
+    all covariates share their `pattern`; `key` is a number by the content of every panel; `copies`
+    says whether patients of a panel who are alike are copies of one patient.
     """
 
-    y: IntArray
-    physician: IntArray
-    n_physicians: int
-
-    def take(self, rows: IntArray) -> PanelDecisions:
-        """Return the decisions on some patients; the physicians stay the same."""
-        return PanelDecisions(self.y[rows], self.physician[rows], self.n_physicians)
-
-    def per_physician(self) -> tuple[IntArray, IntArray]:
-        """Return every physician's number of patients, and of decisions for."""
-        size = np.bincount(self.physician, minlength=self.n_physicians)
-        given = np.bincount(self.physician, self.y, minlength=self.n_physicians)
-        return size.astype(np.int64), given.astype(np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class Panels:
-    """Patients of one physician after the other.
-
-    `first` says where every panel begins, and where the last one ends; `rows` and `physicians` are
-    positions in the table as given; patients of a panel who are alike in all covariates share their
-    `pattern`; `key` is a number by the content of every panel; `copies` says whether patients of a
-    panel who are alike are copies of one patient.
-    """
-
-    X: FloatArray
     bins: Bins
-    y: IntArray
-    code: IntArray
     first: IntArray
     rows: IntArray
-    physicians: IntArray
+    places: IntArray
     pattern: HashArray
     key: HashArray
     copies: bool
-
-    def __len__(self) -> int:
-        return len(self.physicians)
-
-    @property
-    def decisions(self) -> PanelDecisions:
-        """Who decided what."""
-        return PanelDecisions(self.y, self.code, len(self))
 
     @property
     def sizes(self) -> IntArray:
@@ -222,21 +183,18 @@ class Panels:
     def by_physician(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Return a value of every panel in the order in which physicians were given."""
         given: npt.NDArray[Number] = np.empty_like(values)
-        given[self.physicians] = values
+        given[self.places] = values
         return given
 
     def take(self, rows: IntArray) -> Self:
         """Return some of the patients, in rising order, with the physicians who are left."""
-        present, code, size = np.unique(self.code[rows], return_inverse=True, return_counts=True)
+        present, size = np.unique(self.code[rows], return_counts=True)
         return replace(
-            self,
-            X=self.X[rows],
+            super().take(rows),
             bins=self.bins[rows],
-            y=self.y[rows],
-            code=code.astype(np.int64),
             first=np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
             rows=self.rows[rows],
-            physicians=self.physicians[present],
+            places=self.places[present],
             pattern=self.pattern[rows],
             key=self.key[present],
         )
@@ -279,61 +237,57 @@ class Layout:
     copies: bool
 
     @classmethod
-    def learn(
-        cls, covariates: FloatArray, names: tuple[str, ...], y: npt.ArrayLike, code: IntArray
-    ) -> Layout:
+    def of(cls, observed: Observed) -> Layout:
         """Learn the order of covariates by content, and their bins.
 
         Where patients of a panel who are alike are, mostly, like no other physician's, or nobody is
         alike, those who are alike count as copies.
         """
-        order = column_order(covariates, code, y)
-        X = np.ascontiguousarray(covariates[:, order])
-        return cls(tuple(names[at] for at in order), bin_edges(X), _alike_are_copies(X, code))
-
-    @classmethod
-    def of(cls, observed: Observed) -> Layout:
-        """Learn it from checked input."""
-        return cls.learn(observed.covariates, observed.names, observed.decision, observed.code)
+        code = observed.code
+        order = column_order(observed.covariates, code, observed.decision)
+        X = np.ascontiguousarray(observed.covariates[:, order])
+        names = tuple(observed.names[at] for at in order)
+        return cls(names, bin_edges(X), _alike_are_copies(X, code))
 
     def panels(self, observed: Observed) -> Panels:
-        """Lay out checked input; it must have the covariates that were learned from."""
-        place = {name: at for at, name in enumerate(observed.names)}
-        odd = sorted(set(self.names) ^ set(place))
+        """Sort physicians and their patients by content.
+
+        They must have the covariates that were learned from.
+        """
+        column = {name: at for at, name in enumerate(observed.names)}
+        odd = sorted(set(self.names) ^ set(column))
         if odd:
             raise InputError(
                 f"these panels have other covariates than those learned from "
                 f"({', '.join(odd)}); give the same columns"
             )
-        X = observed.covariates[:, [place[name] for name in self.names]]
-        y = observed.decision.astype(np.int64)
-        return self.sort(X, y, observed.code, len(observed.physicians))
-
-    def sort(self, X: FloatArray, y: IntArray, code: IntArray, n_physicians: int) -> Panels:
-        """Sort physicians and their patients by content; columns are in order already."""
+        X, code = observed.covariates[:, [column[name] for name in self.names]], observed.code
+        n_physicians = len(observed)
         bins = binned(X, self.edges)
         pattern = _patterns(X, bins, code)
         values = row_hashes(X)
         ranked, valued, decided = (
             panel_sums(mixed(each), code, n_physicians)
-            for each in (pattern, values, values ^ mixed(y.astype(np.uint64)))
+            for each in (pattern, values, values ^ mixed(observed.y.astype(np.uint64)))
         )
-        physicians = np.lexsort((decided, valued, ranked))
-        place = np.empty(n_physicians, dtype=np.int64)
-        place[physicians] = np.arange(n_physicians)
-        rows = np.lexsort((y, pattern, place[code]))
+        places = np.lexsort((decided, valued, ranked))
+        place = np.argsort(places)
+        rows = np.lexsort((observed.y, pattern, place[code]))
         sizes = np.bincount(place[code], minlength=n_physicians)
         return Panels(
-            np.ascontiguousarray(X[rows]),
-            np.ascontiguousarray(bins[rows]),
-            y[rows],
-            place[code][rows],
-            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            rows,
-            physicians,
-            pattern[rows],
-            decided[physicians],
-            self.copies,
+            covariates=np.ascontiguousarray(X[rows]),
+            names=self.names,
+            decision=observed.decision[rows],
+            code=place[code][rows],
+            named=observed.named[places],
+            as_pandas=observed.as_pandas,
+            bins=np.ascontiguousarray(bins[rows]),
+            first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            rows=rows,
+            places=places,
+            pattern=pattern[rows],
+            key=decided[places],
+            copies=self.copies,
         )
 
 
@@ -354,9 +308,9 @@ def in_content_order(observed: Observed) -> tuple[Observed, IntArray]:
     sorted_by_content = replace(
         observed,
         covariates=observed.covariates[panels.rows],
-        decision=observed.decision[panels.rows],
+        decision=panels.decision,
         code=panels.code,
-        named=observed.named[panels.physicians],
+        named=panels.named,
         _learned={},
     )
     return sorted_by_content, panels.rows

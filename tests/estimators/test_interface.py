@@ -27,8 +27,7 @@ QUICK = {
     "rf-proximity": {"n_trees": 20},
     "lpa-guided": {"max_profiles": 3, "n_init": 2},
     "latent-rule": {
-        "learners": (SplineLogit(iterations=15, pilot_iterations=10),),
-        "starts": (0.0,),
+        "learners": (SplineLogit(iterations=15),),
     },
 }
 NAMES = list(METHODS)

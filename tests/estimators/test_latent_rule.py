@@ -15,11 +15,11 @@ from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.study.simulation import Scenario, ThresholdRule, find_condition
 from intravar.study.simulation.physicians import FiveGroups
 
-TREES = [BoostedTrees(trees=80, pilot_trees=40)]
+TREES = [BoostedTrees(trees=80)]
 
 
 def quick(**parameters):
-    return LatentRule(**{"learners": TREES, "starts": (0.0,), **parameters})
+    return LatentRule(**{"learners": TREES, **parameters})
 
 
 def truth_of(cohort):
@@ -129,8 +129,8 @@ def test_missing_values_are_taken():
     )
     cohort = scenario.simulate(11_002)
     assert cohort.covariates.null_count().sum_horizontal().item() > 2_000
-    small = SplineLogit(iterations=15, pilot_iterations=10)
-    found = quick(learners=[BoostedTrees(trees=60, pilot_trees=30), small]).fit(*cohort.observed())
+    small = SplineLogit(iterations=15)
+    found = quick(learners=[BoostedTrees(trees=60), small]).fit(*cohort.observed())
     assert abs(np.mean(found.score_ - truth_of(cohort)["oracle"].to_numpy())) < 0.04
 
 
@@ -152,7 +152,7 @@ def test_thin_anchors_are_said_aloud():
     x = random.standard_normal((3_000, 2))
     eligible = random.random(3_000) < expit(0.8 * x[:, 0])
     y = random.random(3_000) < np.where(eligible, 0.8, 0.1)
-    smooth = LatentRule(learners=[SplineLogit(iterations=20, pilot_iterations=15)], starts=(0.0,))
+    smooth = LatentRule(learners=[SplineLogit(iterations=20)])
     with pytest.warns(AnchorWarning, match="do not determine the level of the scores"):
         found = smooth.fit(x, y, np.repeat(np.arange(10), 300))
     assert np.mean(found.anchors_.identified_high - found.anchors_.identified_low) > 0.03

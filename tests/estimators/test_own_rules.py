@@ -13,8 +13,8 @@ from intravar.latent.rule_learners import BoostedTrees
 
 
 def quick(**parameters):
-    trees = [BoostedTrees(trees=60, pilot_trees=30)]
-    return LatentRule(**{"learners": trees, "starts": (0.0,), **parameters})
+    trees = [BoostedTrees(trees=60)]
+    return LatentRule(**{"learners": trees, **parameters})
 
 
 def cohort_of(eligible, random, p_high, p_low=0.03):

@@ -4,23 +4,29 @@ from dataclasses import replace
 
 import numpy as np
 
+from intravar.observed import Observed
 from intravar.panels import Layout, Panels
+
+
+def observed_of(x: np.ndarray, y: np.ndarray, who: np.ndarray) -> Observed:
+    """Return patients whose physicians are numbered without gaps."""
+    return Observed.of(x.reshape(len(y), -1), y, who, keep_missing=True)
 
 
 def panels_of(x: np.ndarray, y: np.ndarray, who: np.ndarray) -> Panels:
     """Return patients who are sorted by physician already as panels in the same order."""
-    n = int(who.max()) + 1
-    names = tuple(str(number) for number in range(x.shape[1]))
-    found = Layout(names, [np.empty(0)] * x.shape[1], True).sort(x, y, who, n)
-    sizes = np.bincount(who, minlength=n)
+    observed = observed_of(x, y, who)
+    found = Layout(observed.names, [np.empty(0)] * x.shape[1], True).panels(observed)
+    sizes = np.bincount(who)
     return replace(
         found,
-        X=np.ascontiguousarray(x),
-        y=y.astype(np.int64),
-        code=who,
+        covariates=np.ascontiguousarray(x, dtype=np.float64),
+        decision=observed.decision,
+        code=observed.code,
+        named=observed.named,
         first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         rows=np.arange(len(y)),
-        physicians=np.arange(n),
+        places=np.arange(len(sizes)),
         pattern=found.as_given(found.pattern),
         key=found.by_physician(found.key),
     )

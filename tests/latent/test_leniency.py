@@ -6,21 +6,21 @@ from scipy.special import expit
 
 from intravar.arrays import FloatArray
 from intravar.latent.leniency import MOST_PHYSICIANS, rates_over_limits
-from intravar.panels import PanelDecisions
+from intravar.observed import Observed
 
 N_PHYSICIANS, PANEL = 12, 150
 
 
 def dealt(
     seed: int, sharp: float, shift: FloatArray, p_high: FloatArray
-) -> tuple[FloatArray, PanelDecisions]:
+) -> tuple[FloatArray, Observed]:
     """Return scores and decisions of physicians with limits and rates of their own."""
     random = np.random.default_rng(seed)
     who = np.repeat(np.arange(len(shift)), PANEL)
     score = sharp * random.normal(size=len(who))
     chance = p_high[who] * expit(score + shift[who])
     y = (random.random(len(who)) < chance).astype(np.int64)
-    return score, PanelDecisions(y, who, len(shift))
+    return score, Observed.of(score[:, None], y, who)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -4,25 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import expit
+from scipy.optimize import approx_fprime
+from scipy.special import betaln, expit, logsumexp
 from scipy.stats import beta
 
 from intravar.estimators import LatentRule
 from intravar.latent.anchors import find_anchors
-from intravar.latent.calibration import (
-    calibrate,
-    count,
-    expected_eligible,
-    log_likelihoods,
-    map_slopes,
-    occupied,
-)
+from intravar.latent.calibration import SHIFT_POINTS, STRENGTH, TIGHT, calibrate, count
 from intravar.latent.rates import Posterior, cells_of, shortest_interval
-from intravar.latent.rule_learners import SplineLogit, Task
+from intravar.latent.rule_learners import SplineLogit, _spline_loss
 from intravar.latent.shared_rule import everybody_eligible, learn_shared
-from intravar.learning.boosted_trees import Rates, _best_split, _histograms, bin_edges, binned
-from intravar.panels import PanelDecisions
-from latent.made import panels_of
+from intravar.learning.boosted_trees import _best_split, _histograms, bin_edges, binned
+from latent.made import observed_of, panels_of
 from reference.latent import best_gain, posterior_of_rates
 
 
@@ -57,24 +50,19 @@ def test_the_best_split_is_the_best_of_all(seed):
     assert gain == pytest.approx(best_gain(bins, gradient, curvature, 2.0, 3.0))
 
 
-def test_the_spline_logit_finds_a_maximum():
-    """The maximum found beats its neighbours in likelihood (rates known)."""
+def test_the_spline_logit_climbs_its_likelihood():
     random = np.random.default_rng(1)
-    x = random.standard_normal((2_000, 2))
-    who = random.integers(0, 4, 2_000)
-    eligible = random.random(2_000) < expit(2 * x[:, 0])
-    y = (random.random(2_000) < np.where(eligible, 0.9, 0.1)).astype(np.int64)
-    rule = SplineLogit(penalty=1e-3, iterations=500).prepare(x)
-    rates = Rates(np.full(4, 0.9), np.full(4, 0.1), np.zeros(4))
-    task = Task(np.arange(2_000), PanelDecisions(y, who, 4), rates, 0.0, False)
-    score = rule(task).logit
-
-    def value(logit):
-        q = 0.1 + 0.8 * expit(logit)
-        return np.log(np.where(y == 1, q, 1 - q)).sum()
-
-    for nearby in (score + 0.05, score - 0.05, 1.05 * score, 0.95 * score):
-        assert value(score) > value(nearby)
+    x = random.standard_normal((4_000, 2))
+    who = random.integers(0, 4, 4_000)
+    eligible = random.random(4_000) < expit(3 * x[:, 0])
+    y = (random.random(4_000) < np.where(eligible, 0.9, 0.1)).astype(np.int64)
+    learn = SplineLogit().prepare(x)
+    score = learn(observed_of(x, y, who), np.arange(4_000)).logit(x)
+    assert np.corrcoef(score, x[:, 0])[0, 1] > 0.95
+    given = x[:200], y[:200], who[:200], (0.8, 0.2), 2.0
+    theta = random.normal(size=11)
+    slope = approx_fprime(theta, lambda at: _spline_loss(at, *given)[0])
+    np.testing.assert_allclose(_spline_loss(theta, *given)[1], slope, rtol=1e-4, atol=1e-3)
 
 
 def test_calibration_undoes_a_timid_score():
@@ -83,7 +71,7 @@ def test_calibration_undoes_a_timid_score():
     who = random.integers(0, 20, 40_000)
     eligible = random.random(40_000) < expit(true)
     y = (random.random(40_000) < np.where(eligible, 0.85, 0.05)).astype(np.int64)
-    fit = calibrate(count((true + 1) / 3, PanelDecisions(y, who, 20)))
+    fit = calibrate(count((true + 1) / 3, observed_of(true, y, who)))
     assert fit.slope == pytest.approx(3, rel=0.1)
     assert fit.intercept == pytest.approx(-1, abs=0.25)
     assert np.mean(fit.mean_high) == pytest.approx(0.85, abs=0.01)
@@ -195,9 +183,7 @@ def test_calibration_never_lowers_its_objective(seed, panel, physicians, persona
     high, low = random.uniform(0.3, 1, physicians), random.uniform(0, 0.4, physicians)
     g = expit(2 * score)
     y = (random.random(n) < low[who] + (high - low)[who] * g).astype(np.int64)
-    fit = calibrate(
-        count(score, PanelDecisions(y, who, physicians)), personal=personal, tight=tight
-    )
+    fit = calibrate(count(score, observed_of(score, y, who)), personal=personal, tight=tight)
     assert (np.diff(fit.path) >= -1e-9 * np.abs(fit.path[0])).all()
     assert np.isfinite(fit.log_likelihood)
     assert fit.log_likelihood == fit.path[-1]
@@ -209,44 +195,37 @@ def test_panels_of_two_are_read(seed):
     random = np.random.default_rng(seed)
     x = random.normal(size=(300, 2))
     y = random.random(300) < np.where(x[:, 0] > 0, 0.9, 0.02)
-    model = LatentRule(learners=[SplineLogit(iterations=20, pilot_iterations=15)], starts=(0.0,))
+    model = LatentRule(learners=[SplineLogit(iterations=20)])
     assert np.isfinite(model.fit(x, y, np.repeat(np.arange(150), 2)).score_).all()
 
 
 def test_a_class_without_patients_keeps_its_prior():
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 500)
-    fit = calibrate(count(np.full(500, 800.0), PanelDecisions(y, np.repeat(np.arange(5), 100), 5)))
+    score = np.full(500, 800.0)
+    fit = calibrate(count(score, observed_of(score, y, np.repeat(np.arange(5), 100))))
     assert np.isfinite(fit.path).all()
 
 
-def cells_and_grid(seed, physicians, many, edge=0.05):
-    """Return counts by physician and bin, many of them empty, and rates and g to go with them."""
-    random = np.random.default_rng(seed)
-    yes, no = random.poisson(12.0 if many else 0.3, (2, physicians, 20)).astype(float)
-    g = expit(random.normal(0, 3, (11, 20)))
-    high, low = random.uniform(edge, 1 - edge, (2, physicians, 11))
-    return random, yes, no, g, high, low
-
-
-@settings(deadline=None, max_examples=20)
-@given(st.integers(0, 10**6), st.integers(1, 12), st.booleans())
-def test_sums_over_occupied_bins_are_those_over_all(seed, physicians, many):
-    random, yes, no, g, high, low = cells_and_grid(seed, physicians, many, edge=1e-5)
-    weight = random.random(high.shape)
-    cells = occupied(yes, no)
-    q = low[:, :, None] + (high - low)[:, :, None] * g
-    y, n = yes[:, None], no[:, None]
-    value = (y * np.log(q) + n * np.log1p(-q)).sum(axis=2)
-    np.testing.assert_allclose(log_likelihoods(cells, g, high, low), value, rtol=1e-11, atol=1e-11)
-    given_, all_ = expected_eligible(cells, g, high, low)
-    k = (y * g * high[:, :, None] / q).sum(axis=2)
-    np.testing.assert_allclose(given_, k, rtol=1e-11)
-    others = (n * g * (1 - high)[:, :, None] / (1 - q)).sum(axis=2)
-    np.testing.assert_allclose(all_, k + others, rtol=1e-11)
-    slope, bend = map_slopes(cells, g, high, low, weight)
-    w = (weight * (high - low))[:, :, None]
-    expected = (w * (y / q - n / (1 - q))).sum(axis=0)
-    np.testing.assert_allclose(slope, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
-    expected = (w * (high - low)[:, :, None] * (y + n) / (q * (1 - q))).sum(axis=0)
-    np.testing.assert_allclose(bend, expected, rtol=1e-11)
+@pytest.mark.parametrize("personal", [False, True])
+def test_the_objective_is_the_likelihood_of_every_decision(personal):
+    random = np.random.default_rng(7)
+    score, who = random.integers(-3, 4, 200).astype(float), np.repeat(np.arange(4), 50)
+    y = (random.random(200) < expit(score)).astype(np.int64)
+    fit = calibrate(count(score, observed_of(score, y, who)), personal=personal, tight=True)
+    points = SHIFT_POINTS if personal else np.zeros(1)
+    prior = np.exp(-0.5 * points**2)
+    theta = np.array([fit.intercept, fit.slope, fit.spread])[: 3 if personal else 2]
+    centre, width = (np.array(each)[: len(theta)] for each in TIGHT)
+    total = -0.5 * np.sum(((theta - centre) / width) ** 2)
+    for j in range(4):
+        joint = np.log(prior / prior.sum())
+        for at, shift in enumerate(fit.shifts):
+            high, low = fit.p_high[j, at], fit.p_low[j, at]
+            q = low + (high - low) * expit(fit.intercept + fit.slope * score[who == j] + shift)
+            joint[at] += np.log(np.where(y[who == j] == 1, q, 1 - q)).sum()
+            for p, mean in ((high, fit.means[0]), (low, fit.means[1])):
+                a, b = STRENGTH * mean, STRENGTH * (1 - mean)
+                joint[at] += a * np.log(p) + b * np.log1p(-p) - betaln(a + 1, b + 1)
+        total += logsumexp(joint)
+    assert fit.log_likelihood == pytest.approx(total, rel=1e-9)

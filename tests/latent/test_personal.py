@@ -12,8 +12,7 @@ from intravar.latent.personal.own_rules import read_own_rules
 from intravar.latent.personal.panel_rows import Standard
 from intravar.latent.personal.weights import CommonWeights
 from intravar.latent.rates import safe_interval
-from intravar.panels import PanelDecisions
-from latent.made import panels_of
+from latent.made import observed_of, panels_of
 from reference import personal as literal
 
 
@@ -25,7 +24,7 @@ def test_evidence_of_own_slopes(seed, panels, width):
     z, y = random.normal(size=(n, width)), random.integers(0, 2, n)
     who, q = random.integers(0, panels, n), random.uniform(0.05, 0.95, n)
     who = np.unique(who, return_inverse=True)[1]
-    decided = PanelDecisions(y, who, int(who.max()) + 1)
+    decided = observed_of(z, y, who)
     assert own_rule_evidence(z, decided, q) == pytest.approx(
         literal.own_rule_evidence(z, y, who, q, RIDGE), rel=1e-6, abs=1e-6
     )
@@ -49,8 +48,9 @@ def learned_weights(x, panels, random):
 
 def learned_limits(x, panels, random):
     everybody = np.ones(len(x), dtype=np.bool_)
-    own = CommonLimits.learn(x, np.arange(x.shape[1]), panels, everybody, random)
-    return read_own_rules(own, x, np.zeros(len(x)), panels, 0)[0]
+    nothing = np.zeros(len(x))
+    own = CommonLimits.learn(x, np.arange(x.shape[1]), panels, everybody, random, nothing)
+    return read_own_rules(own, x, nothing, panels, 0)[0]
 
 
 def test_camps_are_found():
@@ -112,7 +112,7 @@ def test_columns_that_physicians_use_differently_come_first():
     z, who = random.normal(size=(2_000, 6)), np.repeat(np.arange(10), 200)
     own = np.where(who % 2, 1, -1) * z[:, 4] + z[:, 1]
     y = (random.random(2_000) < 1 / (1 + np.exp(-2 * own))).astype(np.int64)
-    kept = most_personal_columns(z, PanelDecisions(y, who, 10), np.full(2_000, 0.5), 1)
+    kept = most_personal_columns(z, observed_of(z, y, who), np.full(2_000, 0.5), 1)
     assert kept.tolist() == [4]
 
 
@@ -126,7 +126,7 @@ def test_the_safe_interval_holds_whatever_the_rule():
         y = (random.random(2_000) < np.where(eligible, p[who], 0.02)).astype(np.int64)
         # a prediction that knows half of the rule
         q = np.where(random.random(2_000) < 0.5, eligible, 0.5) * 0.8
-        low, high = safe_interval(q, PanelDecisions(y, who, 20), 0.95)
+        low, high = safe_interval(q, observed_of(q, y, who), 0.95)
         truth = 2 * p * (1 - p)
         held.append(np.mean((low <= truth) & (truth <= high)))
     assert np.mean(held) > 0.97

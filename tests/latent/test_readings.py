@@ -12,15 +12,14 @@ from scipy.stats import beta
 from intravar.latent.anchors import find_anchors
 from intravar.latent.calibration import SHIFT_POINTS, count, log_score
 from intravar.latent.personal import weights
-from intravar.latent.personal.limits import CommonLimits, law_table, weigh_panel
+from intravar.latent.personal.limits import CommonLimits, weigh_panel
 from intravar.latent.personal.own_rules import mean_rates, mixed_mass, read_own_rules
 from intravar.latent.personal.weights import Camp, CommonWeights, read_panel
-from intravar.latent.rule_learners import MISSING_BIN, BoostedTrees, SplineLogit, Task
+from intravar.latent.rule_learners import MISSING_BIN, BoostedTrees, SplineLogit
 from intravar.latent.shared_rule import Given, learn_shared, read_panels
-from intravar.learning.boosted_trees import LARGEST_SCORE, Rates, binned
+from intravar.learning.boosted_trees import LARGEST_SCORE, binned
 from intravar.learning.personal_rules import Hyper
-from intravar.panels import PanelDecisions
-from latent.made import panels_of
+from latent.made import observed_of, panels_of
 from reference import personal
 from reference import readings as literal
 
@@ -30,38 +29,32 @@ def learned(learner, random, n=300):
     x = np.column_stack([random.normal(size=(n, 3)), random.integers(0, 3, n), np.ones(n)])
     x[random.random(x.shape) < 0.05] = np.nan
     y = (random.random(n) < np.where(np.nan_to_num(x[:, 0]) > 0, 0.9, 0.1)).astype(np.int64)
-    decided = PanelDecisions(y, np.arange(n) % 3, 3)
-    rates = Rates(np.full(3, 0.9), np.full(3, 0.1), np.zeros(3))
-    found = learner.prepare(x)(Task(np.arange(0, n, 2), decided, rates, 0.0, False))
-    return x, found
+    return x, learner.prepare(x)(observed_of(x, y, np.arange(n) % 3), np.arange(0, n, 2))
 
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), depth=st.integers(1, 4), trees=st.integers(1, 30))
-def test_kept_trees_give_the_very_scores_of_the_boosting(seed, depth, trees):
-    x, found = learned(BoostedTrees(trees=trees, depth=depth), np.random.default_rng(seed))
-    kept = found.kept
+def test_kept_trees_give_the_scores_of_their_leaves(seed, depth, trees):
+    x, kept = learned(BoostedTrees(trees=trees, depth=depth), np.random.default_rng(seed))
     bins = binned(x, kept.edges, MISSING_BIN)
-    np.testing.assert_array_equal(kept.logit(x, {}), found.logit)
+    scores = kept.logit(x)
     for i in (0, 1, len(x) - 1):
         expected = literal.score_by_trees(bins[i], kept.trees, LARGEST_SCORE)
-        assert kept.logit(x[i : i + 1], {})[0] == expected == found.logit[i]
+        assert kept.logit(x[i : i + 1])[0] == expected == scores[i]
 
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_kept_splines_give_the_scores_of_the_fit(seed):
-    x, found = learned(SplineLogit(iterations=10), np.random.default_rng(seed))
-    kept = found.kept
-    np.testing.assert_allclose(kept.logit(x, {}), found.logit, rtol=1e-9, atol=1e-9)
+def test_kept_splines_give_the_scores_of_their_terms(seed):
+    x, kept = learned(SplineLogit(iterations=10), np.random.default_rng(seed))
     far = np.vstack([x[:3], np.full((1, x.shape[1]), 1e20), np.full((1, x.shape[1]), np.nan)])
     expected = [
-        kept.coefficients[0] + literal.spline_row(row, kept.terms) @ kept.coefficients[1:]
+        kept.coefficients[0] + literal.spline_row(row, kept.basis) @ kept.coefficients[1:]
         for row in far
     ]
-    np.testing.assert_allclose(kept.logit(far, {}), expected, rtol=1e-9, atol=1e-9)
-    alone = [kept.logit(row[None], {})[0] for row in far]
-    np.testing.assert_array_equal(kept.logit(far, {}), alone)
+    np.testing.assert_allclose(kept.logit(far), expected, rtol=1e-9, atol=1e-9)
+    alone = [kept.logit(row[None])[0] for row in far]
+    np.testing.assert_array_equal(kept.logit(far), alone)
 
 
 def common(n_shifts, score):
@@ -72,7 +65,6 @@ def common(n_shifts, score):
         slope=1.1,
         shifts=0.8 * points,
         log_prior=-0.5 * points**2,
-        means=np.array([0.8, 0.1]),
         laws=np.array([6.0, 2.0, 1.5, 9.0]),
         weak=np.array([3.0, 1.0, 0.75, 4.5]),
         map_covariance=np.array([[0.02, 0.0], [0.0, 0.01]]),
@@ -141,11 +133,9 @@ def test_a_switched_rule_is_turned():
 
 def test_every_score_has_a_bin():
     score = np.array([-5.0, -5.0, -4.9, 0.0, 0.1, 7.0])
-    counts = count(
-        score, PanelDecisions(np.array([0, 1, 0, 1, 0, 1]), np.zeros(6, dtype=np.int64), 1)
-    )
-    bins = counts.bin_of_cell()
-    np.testing.assert_array_equal(bins[np.searchsorted(counts.edges, score)], counts.bin)
+    counts = count(score, observed_of(score, np.array([0, 1, 0, 1, 0, 1]), np.zeros(6)))
+    bins = counts.bin_of_interval
+    np.testing.assert_array_equal(bins[np.searchsorted(counts.edges, score)], counts.bin_of_patient)
     assert bins[0] == 0
     assert bins[-1] == len(counts.score) - 1
     assert (np.diff(bins) >= 0).all()
@@ -158,24 +148,21 @@ def test_limits_of_a_panel(seed, n, levels):
     bins, y = random.integers(0, levels, (n, 3)), random.integers(0, 2, n)
     pairs = np.array([(1, 0), (2, 1)])
     high, low = (3.5, 1.2), (0.8, 7.0)
-    tables = law_table(high, n), law_table(low, n)
-    laws = np.array([*high, *low])
-    found = weigh_panel(bins, y, np.arange(n), pairs, levels, *tables, laws, 0.5, 20_000, 0)
+    found = weigh_panel(
+        bins.T, y, np.ones(n) > 0, pairs, 0.5, 0, levels=levels, n_draws=20_000, laws=(high, low)
+    )
     p_high, g, q = literal.limits_by_all(bins, y, pairs, levels, high, low)
     assert mean_rates(found.laws)[0] == pytest.approx(p_high, abs=2e-3)
     np.testing.assert_allclose(found.g, g, atol=3e-3)
     np.testing.assert_allclose(found.q, q, atol=3e-3)
 
 
-def test_a_panel_too_large_for_a_table():
+def test_limits_of_a_large_panel():
     random = np.random.default_rng(4)
     n = 2_500
     bins = random.integers(0, 6, (n, 2))
     y = (random.random(n) < np.where((bins > 1).all(axis=1), 0.8, 0.1)).astype(np.int64)
-    high, low = (4.0, 1.0), (1.0, 9.0)
-    tables = law_table(high, n), law_table(low, n)
-    laws = np.array([*high, *low])
-    found = weigh_panel(bins, y, np.arange(n), np.array([(1, 0)]), 6, *tables, laws, 0.5, 200, 0)
+    found = weigh_panel(bins.T, y, np.ones(n) > 0, np.array([(1, 0)]), 0.5, 0, levels=6)
     np.testing.assert_array_equal(found.g > 0.5, (bins > 1).all(axis=1))
     assert mean_rates(found.laws) == pytest.approx((0.8, 0.1), abs=0.04)
 
@@ -252,13 +239,12 @@ def test_decisions_that_do_not_count_are_predicted():
     y = (random.random(200) < np.where((x > -0.3).all(axis=1), 0.9, 0.05)).astype(np.int64)
     panels = panels_of(x, y, np.zeros(200, dtype=np.int64))
     known = np.arange(200) % 2 == 0
-    turned = replace(panels, y=np.where(known, panels.y, 1 - panels.y))
+    turned = replace(panels, decision=np.where(known, panels.y, 1 - panels.y))
     everybody = np.ones(200, dtype=np.bool_)
-    weights = CommonWeights.learn(panels.X, np.arange(2), panels, everybody, random, np.zeros(200))
-    limits = CommonLimits.learn(panels.X, np.arange(2), panels, everybody, random)
-    for own in (weights, limits):
+    for family in (CommonWeights, CommonLimits):
+        own = family.learn(x, np.arange(2), panels, everybody, random, np.zeros(200))
         one, other = (
-            read_own_rules(own, panels.X, np.zeros(200), each, 0, known=known)[0]
+            read_own_rules(own, x, np.zeros(200), each, 0, known=known)[0]
             for each in (panels, replace(turned, key=panels.key))
         )
         np.testing.assert_array_equal(one.q, other.q)

@@ -7,18 +7,17 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from intravar.latent.personal.heterogeneity import most_personal_columns, strongest_evidence
-from intravar.latent.rule_learners import BoostedTrees, SplineLogit, Task
+from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.learning.boosted_trees import (
     COARSE_MISSING,
     MOST_SEEN,
-    Rates,
     bin_edges,
     binned,
     coarse_bins,
     column_gains,
     telling,
 )
-from intravar.panels import PanelDecisions
+from intravar.observed import Observed
 from intravar.prediction.trees import common_trees, grown
 from reference.boosted_trees import score as literal_score
 from reference.screening import best_gain
@@ -120,15 +119,12 @@ def test_forests_look_at_what_goes_with_decisions_and_at_what_trees_look_at():
 
 
 @pytest.mark.parametrize("learner", [BoostedTrees(trees=40), SplineLogit()])
-def test_rules_of_very_many_covariates_are_kept_as_they_were_learned(learner):
+def test_rules_of_very_many_covariates_are_learned(learner):
     X, y, _ = decided_by_two(3)
-    decided = PanelDecisions(y, np.arange(1500) % 3, 3)
-    rates = Rates(np.full(3, 0.95), np.full(3, 0.05), np.zeros(3))
-    found = learner.prepare(X)(Task(np.arange(0, 1500, 2), decided, rates, 0.0, False))
-    kept = found.kept
-    np.testing.assert_allclose(kept.logit(X, {}), found.logit, rtol=1e-9, atol=1e-9)
+    decided = Observed.of(X, y, np.arange(1500) % 3)
+    score = learner.prepare(X)(decided, np.arange(0, 1500, 2)).logit(X)
     out = np.arange(1, 1500, 2)
-    assert np.mean((found.logit[out] > 0) == y[out]) > 0.64
+    assert np.mean((score[out] > np.median(score)) == y[out]) > 0.64
 
 
 def test_evidence_of_own_rules_is_found_among_very_many_covariates():
@@ -136,7 +132,7 @@ def test_evidence_of_own_rules_is_found_among_very_many_covariates():
     who = np.repeat(np.arange(40), 100)
     z = random.normal(size=(4000, WIDE))
     q = expit(2 * z[:, WIDE - 2] * np.where(who % 2, 1, -1))
-    decided = PanelDecisions((random.random(4000) < q).astype(np.int64), who, 40)
+    decided = Observed.of(z, random.random(4000) < q, who)
     assert strongest_evidence(z, decided, np.full(4000, 0.5)) > 8
     assert strongest_evidence(z, decided, q) < 4
     assert most_personal_columns(z, decided, np.full(4000, 0.5), 1).tolist() == [WIDE - 2]

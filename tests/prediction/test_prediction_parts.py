@@ -101,7 +101,7 @@ def test_trees_learn_and_weigh_by_rates():
     # Half of the decisions are coin tosses, and known to be.
     coin = random.random(4000) < 0.5
     y = np.where(coin, random.random(4000) < 0.5, rule).astype(np.int64)
-    rates = Rates(np.array([0.999, 0.5]), np.array([0.001, 0.5]), np.zeros(2))
+    rates = Rates(np.array([0.999, 0.5]), np.array([0.001, 0.5]))
     known = grown(bins[:3000], y[:3000], coin[:3000].astype(np.int64), rates).scores(bins[3000:])
     assert ((known > 0) == rule[3000:]).mean() > 0.95
 

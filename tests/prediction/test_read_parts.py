@@ -29,7 +29,7 @@ def test_trees_score_rows_as_the_literal_twin_does(seed):
     X = gappy(random, 300, 3)
     bins = binned(X, bin_edges(X))
     y = (random.random(300) < 1 / (1 + np.exp(-3 * np.nan_to_num(X[:, 0])))).astype(np.int64)
-    rates = Rates(np.array([0.9]), np.array([0.1]), np.zeros(1)) if seed % 2 else None
+    rates = Rates(np.array([0.9]), np.array([0.1])) if seed % 2 else None
     trees = grown(bins[:200], y[:200], np.zeros(200, dtype=np.int64), rates)
     assert trees.missing_bin == MISSING_BIN
     found = trees.scores(bins)

@@ -28,7 +28,7 @@ def spline_row(row, terms):
     centre, scale = terms.standard.centre, terms.standard.scale
     z = np.clip((np.where(known, row, centre) - centre) / scale, -4, 4)
     found = []
-    for kind, a, b, knot in terms.columns:
+    for kind, a, b, knot in terms.terms:
         found.append((z[a], max(z[a] - knot, 0), z[a] * z[b], float(not known[a]))[kind])
     return (np.array(found) - terms.mean) / terms.spread
 

@@ -16,7 +16,6 @@ from scipy.special import logit
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.observed import Observed
-from intravar.panels import PanelDecisions
 from intravar.wording import Sentence
 
 if TYPE_CHECKING:
@@ -266,9 +265,7 @@ class EligibleRates(Evidence):
         from intravar.latent.leniency import rates_over_limits
 
         probability = np.clip(self.probability, _TINY, 1 - _TINY)
-        decision = observed.decision.astype(np.int64)
-        decided = PanelDecisions(decision, observed.code, len(observed.physicians))
-        return rates_over_limits(logit(probability), decided, seed)
+        return rates_over_limits(logit(probability), observed, seed)
 
     def cases(self) -> tuple[str, FloatArray, float] | None:
         """See :class:`Evidence`."""

@@ -56,8 +56,6 @@ class LatentRule(CommonEstimator):
         logit, and the mean of both.
     n_folds
         Number of fixed folds, at least three.
-    starts
-        Starting values of logit g; the best by likelihood across halves is kept.
     personal_thresholds
         "auto" lets each physician shift the rule where the data ask for it, "never" does not.
     personal_rules
@@ -133,7 +131,6 @@ class LatentRule(CommonEstimator):
     within: Literal["eligible", "panel"] = "eligible"
     learners: Sequence[RuleLearner] | None = None
     n_folds: int = 4
-    starts: Sequence[float] = (0.0, -2.0)
     personal_thresholds: Literal["auto", "never"] = "auto"
     personal_rules: Literal["auto", "never"] = "auto"
     anchor_share: float = 0.2
@@ -151,8 +148,6 @@ class LatentRule(CommonEstimator):
                 raise InputError(f"{name} is {said!r}; it takes 'auto' or 'never'")
         if self.learners is not None and not len(self.learners):
             raise InputError("learners is empty; give at least one, or None for the default")
-        if not len(self.starts):
-            raise InputError("starts is empty; give at least one starting value")
 
     def _learn(self, observed: Observed) -> tuple[LatentCommon, HandedIn]:
         self._check()
@@ -162,7 +157,6 @@ class LatentRule(CommonEstimator):
         settings = LatentSettings(
             self.learners or (BoostedTrees(), SplineLogit()),
             self.n_folds,
-            self.starts,
             self.personal_thresholds == "auto",
             self.personal_rules == "auto",
             self.random_state,
@@ -224,8 +218,8 @@ class LatentRule(CommonEstimator):
         )
         self.eligible_probability_ = panels.as_given(read.eligible)
         self.fold_ = panels.as_given(fold)
-        self._reading, self._rows, self._place = read, panels.rows, np.argsort(panels.physicians)
-        self._decided = panels.decisions
+        self._reading, self._rows, self._place = read, panels.rows, np.argsort(panels.places)
+        self._decided = panels
         self.discrimination_ = self.p_high_ - self.p_low_
         self.low_, self.high_, _ = self._interval(0.95)
         self.core_ = self.eligible_probability_ >= CORE

@@ -213,9 +213,9 @@ def common_folds(covariates: FloatArray, values: IntArray, code: IntArray, seed:
     """Deal patients to folds by what they hold: their order in the table changes nothing."""
     digits = values @ 3 ** np.arange(values.shape[1])
     names = tuple(str(number) for number in range(covariates.shape[1]))
-    layout = Layout.learn(covariates, names, digits, code)
-    order = [int(name) for name in layout.names]
-    panels = layout.sort(covariates[:, order], digits, code, int(code.max()) + 1)
+    named = pl.Series(np.arange(int(code.max()) + 1))
+    observed = Observed(covariates, names, digits, code, named)
+    panels = Layout.of(observed).panels(observed)
     return panels.as_given(panels.deal(N_FOLDS, seed))
 
 

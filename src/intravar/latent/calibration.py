@@ -13,90 +13,14 @@ physicians of few patients nearly all bins are empty.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.special import betaln, expit, logit
+import numpy.typing as npt
+from scipy.special import betaln, expit, logit, logsumexp
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.panels import PanelDecisions
-
-
-class Cells(NamedTuple):
-    """Bins with patients, physician after physician; `yes` and `no` count decisions in them."""
-
-    physician: IntArray
-    bin: IntArray
-    yes: IntArray
-    no: IntArray
-
-
-def occupied(yes: FloatArray, no: FloatArray) -> Cells:
-    """Return the bins with patients, given counts by physician and bin.
-
-    Examples
-    --------
-    >>> occupied(np.array([[0.0, 2.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 0.0]])).bin
-    array([1, 0])
-    """
-    physician, bins = np.nonzero(yes + no)
-    return Cells(
-        physician,
-        bins,
-        yes[physician, bins].astype(np.int64),
-        no[physician, bins].astype(np.int64),
-    )
-
-
-def log_likelihoods(cells: Cells, g: FloatArray, high: FloatArray, low: FloatArray) -> FloatArray:
-    """Return the log-likelihood of every physician's decisions under every shift.
-
-    `g` is the probability of being eligible, shift x bin; `high` and `low` are rates, physician x
-    shift, and neither may lie at 0 or 1 but for 1e-6.
-    """
-    _, _, q = _in_cells(cells, g, high, low)
-    value = cells.yes * np.log(q) + cells.no * np.log1p(-q)
-    return np.array([np.bincount(cells.physician, row, len(high)) for row in value]).T
-
-
-def expected_eligible(
-    cells: Cells, g: FloatArray, high: FloatArray, low: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the expected decisions for, and patients, among the eligible, physician x shift."""
-    here, p, q = _in_cells(cells, g, high, low)
-    given = cells.yes * here * p / q
-    both = given, given + cells.no * here * (1.0 - p) / (1.0 - q)
-    k, n = (
-        np.array([np.bincount(cells.physician, row, len(high)) for row in part]).T for part in both
-    )
-    return k, n
-
-
-def map_slopes(
-    cells: Cells, g: FloatArray, high: FloatArray, low: FloatArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return slope and information of the log-likelihood in g, shift x bin, shifts weighed."""
-    _, _, q = _in_cells(cells, g, high, low)
-    contrast = (high - low)[cells.physician].T
-    w = weight[cells.physician].T * contrast
-    both = (
-        w * (cells.yes / q - cells.no / (1.0 - q)),
-        w * contrast * (cells.yes + cells.no) / (q * (1.0 - q)),
-    )
-    slope, bend = (
-        np.array([np.bincount(cells.bin, row, g.shape[1]) for row in part]) for part in both
-    )
-    return slope, bend
-
-
-def _in_cells(
-    cells: Cells, g: FloatArray, high: FloatArray, low: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return g, p_high and the probability of a decision for in every cell, shift x cell."""
-    who = cells.physician
-    here, p, other = g[:, cells.bin], high[who].T, low[who].T
-    return here, p, other + (p - other) * here
-
+from intravar.observed import Observed
 
 #: Expected decisions for, and expected patients, per physician and shift.
 _Split = tuple[FloatArray, FloatArray]
@@ -118,21 +42,33 @@ LOOSE = ((0.0, 2.0, 0.0), (3.0, 2.0, 3.0))
 TIGHT = ((0.0, 1.1, 0.0), (1.0, 0.4, 3.0))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Counts:
-    """Decisions counted per physician and score bin; a score at most edge b is in cell b."""
+    """Decisions for and against, counted where a physician has patients in a score bin.
+
+    Per bin: its mean score. Per cell, physician after physician: whose it is, its bin and the
+    counts. Per patient: the bin. A score at most edge b lies in interval b of `edges`, and
+    `bin_of_interval` says in which bin that is.
+    """
 
     score: FloatArray
-    yes: FloatArray
-    no: FloatArray
+    physician: IntArray
     bin: IntArray
+    yes: IntArray
+    no: IntArray
+    n_physicians: int
+    bin_of_patient: IntArray
     edges: FloatArray
-    cells: IntArray
+    bin_of_interval: IntArray
 
-    def bin_of_cell(self) -> IntArray:
-        """Return the bin of every cell between edges; of an empty one, that of the cell below."""
-        below = np.searchsorted(self.cells, np.arange(len(self.edges) + 1), side="right")
-        return np.maximum(below, 1) - 1
+    def by_physician(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Sum values, shift x cell, up by physician: physician x shift."""
+        sums = [np.bincount(self.physician, row, self.n_physicians) for row in values]
+        return np.array(sums, dtype=np.float64).T
+
+    def by_bin(self, values: FloatArray) -> FloatArray:
+        """Sum values, shift x cell, up by bin: shift x bin."""
+        return np.array([np.bincount(self.bin, row, len(self.score)) for row in values], np.float64)
 
 
 @dataclass
@@ -179,29 +115,40 @@ class Calibration:
         return np.asarray((self.weight * self.p_low).sum(axis=1))
 
 
-def count(score: FloatArray, decided: PanelDecisions, bins: int = 60) -> Counts:
-    """Count decisions in bins cut both at quantiles and at equal steps of the score."""
+def count(
+    score: FloatArray, decided: Observed, rows: IntArray | None = None, bins: int = 60
+) -> Counts:
+    """Count decisions in bins cut both at quantiles and at equal steps of the score.
+
+    Where `rows` are given those patients count alone; the score is that of everybody.
+    """
+    rows = np.arange(len(score)) if rows is None else rows
+    score, y = score[rows], decided.y[rows]
     low, high = np.quantile(score, [0.001, 0.999])
-    edges = np.unique(
-        np.concatenate(
-            [np.quantile(score, np.arange(1, bins) / bins), np.linspace(low, high, bins)]
-        )
+    inner = np.quantile(score, np.arange(1, bins) / bins)
+    edges = np.unique(np.concatenate([inner, np.linspace(low, high, bins)]))
+    used, place = np.unique(np.searchsorted(edges, score), return_inverse=True)
+    # An interval without patients belongs to the bin below it.
+    below = np.searchsorted(used, np.arange(len(edges) + 1), side="right")
+    cell, inverse = np.unique(decided.code[rows] * len(used) + place, return_inverse=True)
+    yes, total = np.bincount(inverse, y).astype(np.int64), np.bincount(inverse)
+    return Counts(
+        np.bincount(place, score) / np.bincount(place),
+        cell // len(used),
+        cell % len(used),
+        yes,
+        total - yes,
+        len(decided),
+        place,
+        edges,
+        np.maximum(below, 1) - 1,
     )
-    cells, place = np.unique(np.searchsorted(edges, score), return_inverse=True)
-    n_bins = int(place.max()) + 1
-    cell = decided.physician * n_bins + place
-    shape = (decided.n_physicians, n_bins)
-    size = decided.n_physicians * n_bins
-    total = np.bincount(cell, minlength=size).reshape(shape).astype(float)
-    yes = np.bincount(cell, decided.y, minlength=size).reshape(shape).astype(float)
-    centre = np.bincount(place, score) / np.bincount(place)
-    return Counts(centre, yes, total - yes, place, edges, cells)
 
 
-def starting_rates(decided: PanelDecisions) -> tuple[FloatArray, FloatArray]:
+def starting_rates(decided: Observed, rows: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return rates some logits above and below each physician's smoothed share."""
-    total, given = decided.per_physician()
-    share = (given + 4 * decided.y.mean()) / (total + 4)
+    total, given = decided.counts_of(rows)
+    share = (given + 4 * decided.y[rows].mean()) / (total + 4)
     middle = logit(np.clip(share, 0.02, 0.98))
     return expit(middle + START_GAP), expit(middle - START_GAP)
 
@@ -211,43 +158,47 @@ class _Model:
 
     def __init__(self, counts: Counts, personal: bool, tight: bool, strength: float) -> None:
         points = SHIFT_POINTS if personal else np.zeros(1)
-        self.cells = occupied(counts.yes, counts.no)
-        self.yes = counts.yes.sum(axis=1)[:, None]
-        self.all = self.yes + counts.no.sum(axis=1)[:, None]
-        self.score, self.points, self.strength = counts.score, points, strength
+        self.counts, self.points, self.strength = counts, points, strength
+        self.yes, self.all = (
+            counts.by_physician(each[None]) for each in (counts.yes, counts.yes + counts.no)
+        )
         log_prior = -0.5 * points**2
         self.log_prior = log_prior - np.log(np.exp(log_prior).sum())
         centre, width = TIGHT if tight else LOOSE
-        free = 3 if points.size > 1 else 2
+        free = 3 if personal else 2
         self.centre, self.precision = np.zeros(3), np.zeros(3)
         self.centre[:free] = centre[:free]
         self.precision[:free] = 1 / np.square(width[:free])
-        shape = (points.size, counts.score.size)
-        columns = (
-            np.ones(shape),
-            np.broadcast_to(counts.score, shape),
-            np.broadcast_to(points[:, None], shape),
-        )
+        columns = np.broadcast_arrays(1.0, counts.score, points[:, None])
         self.design = np.stack(columns[:free], axis=-1).reshape(-1, free)
+
+    def in_cells(self, g: FloatArray, rates: _Rates) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return g, p_high and the probability of a decision for in every cell, shift x cell."""
+        who = self.counts.physician
+        here, high, low = g[:, self.counts.bin], rates[0][who].T, rates[1][who].T
+        return here, high, low + (high - low) * here
 
     def expect(
         self, theta: FloatArray, rates: _Rates, means: tuple[float, float]
     ) -> tuple[float, FloatArray, FloatArray]:
         """E step: penalised log-likelihood, weights of the shifts, and g per shift and bin."""
-        g = expit(theta[0] + theta[1] * self.score + theta[2] * self.points[:, None])
-        joint = log_likelihoods(self.cells, g, *rates) + self.log_prior
+        g = expit(theta[0] + theta[1] * self.counts.score + theta[2] * self.points[:, None])
+        q = self.in_cells(g, rates)[2]
+        value = self.counts.yes * np.log(q) + self.counts.no * np.log1p(-q)
+        joint = self.counts.by_physician(value) + self.log_prior
         for p, m in zip(rates, means, strict=True):
             a, b = self.strength * m, self.strength * (1 - m)
             joint = joint + a * np.log(p) + b * np.log1p(-p) - betaln(a + 1, b + 1)
-        top = joint.max(axis=1, keepdims=True)
-        weight = np.exp(joint - top)
-        value = float((top[:, 0] + np.log(weight.sum(axis=1))).sum())
-        value -= 0.5 * float((self.precision * (theta - self.centre) ** 2).sum())
-        return value, weight / weight.sum(axis=1, keepdims=True), g
+        total = logsumexp(joint, axis=1, keepdims=True)
+        penalty = 0.5 * float((self.precision * (theta - self.centre) ** 2).sum())
+        return float(total.sum()) - penalty, np.exp(joint - total), g
 
     def split(self, g: FloatArray, rates: _Rates) -> tuple[_Split, _Split]:
         """E step of the rates: expected decisions for and patients, of the eligible and others."""
-        k, n = expected_eligible(self.cells, g, *rates)
+        here, high, q = self.in_cells(g, rates)
+        given = self.counts.yes * here * high / q
+        both = given + self.counts.no * here * (1.0 - high) / (1.0 - q)
+        k, n = self.counts.by_physician(given), self.counts.by_physician(both)
         return (k, n), (self.yes - k, self.all - n)
 
     def new_rates(
@@ -264,9 +215,12 @@ class _Model:
         self, theta: FloatArray, weight: FloatArray, g: FloatArray, rates: _Rates
     ) -> FloatArray:
         """Fisher scoring step of intercept, slope and spread."""
-        slope, bend = map_slopes(self.cells, g, *rates, weight)
-        v = g * (1 - g)
-        slope, bend = slope * v, bend * v**2
+        q, who = self.in_cells(g, rates)[2], self.counts.physician
+        contrast = (rates[0] - rates[1])[who].T
+        w = weight[who].T * contrast
+        yes, no, v = self.counts.yes, self.counts.no, g * (1 - g)
+        slope = self.counts.by_bin(w * (yes / q - no / (1.0 - q))) * v
+        bend = self.counts.by_bin(w * contrast * (yes + no) / (q * (1.0 - q))) * v**2
         free = self.design.shape[1]
         information = self.design.T @ (self.design * bend.reshape(-1, 1))
         information += np.diag(self.precision[:free])
@@ -294,7 +248,7 @@ def calibrate(
     1. The search may begin where a previous fit ended.
     """
     model = _Model(counts, personal, tight, strength)
-    theta, rates, means = _beginning(counts, model.points, start)
+    theta, rates, means = _beginning(model, start)
     value, weight, g = model.expect(theta, rates, means)
     path, converged, settled = [value], False, False
     for iteration in range(MAX_ITER):
@@ -325,17 +279,19 @@ def calibrate(
 
 
 def _beginning(
-    counts: Counts, points: FloatArray, start: Calibration | None
+    model: _Model, start: Calibration | None
 ) -> tuple[FloatArray, _Rates, tuple[float, float]]:
     """Return map, rates and pooled rates to begin with: a previous fit's, or a logit apart."""
-    theta = np.array([0.0, 1.0, 1.0 if points.size > 1 else 0.0])
+    theta = np.array([0.0, 1.0, 1.0 if model.points.size > 1 else 0.0])
     if start is None:
-        share = logit((counts.yes.sum(1) + 1) / ((counts.yes + counts.no).sum(1) + 2))
+        share = logit((model.yes[:, 0] + 1) / (model.all[:, 0] + 2))
         first = expit(share + 1), expit(share - 1)
     else:
         theta[:2] = start.intercept, start.slope
         first = start.mean_high, start.mean_low
-    high, low = (np.repeat(np.clip(p, EDGE, 1 - EDGE)[:, None], points.size, axis=1) for p in first)
+    high, low = (
+        np.repeat(np.clip(p, EDGE, 1 - EDGE)[:, None], model.points.size, axis=1) for p in first
+    )
     return theta, (high, low), (float(first[0].mean()), float(first[1].mean()))
 
 
@@ -351,11 +307,11 @@ def _pooled(
 
 
 def decision_log_likelihood(
-    logit_g: FloatArray, decided: PanelDecisions, p_high: FloatArray, p_low: FloatArray
+    logit_g: FloatArray, decided: Observed, rows: IntArray, p_high: FloatArray, p_low: FloatArray
 ) -> float:
-    """Sum of the log-probabilities of decisions given g and the rates."""
-    g, who = expit(logit_g), decided.physician
-    return log_score(p_low[who] + (p_high - p_low)[who] * g, decided.y)
+    """Sum of the log-probabilities of decisions on `rows`, given their g and the rates."""
+    g, who = expit(logit_g), decided.code[rows]
+    return log_score(p_low[who] + (p_high - p_low)[who] * g, decided.y[rows])
 
 
 def log_score(q: FloatArray, y: IntArray) -> float:

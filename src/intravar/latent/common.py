@@ -10,7 +10,7 @@ import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.latent.anchors import Anchors, find_anchors
-from intravar.latent.crossfit import CrossFit, KeptSharedRule, cross_fit, plan_folds
+from intravar.latent.crossfit import CrossFit, FoldRule, cross_fit
 from intravar.latent.personal.heterogeneity import strongest_evidence
 from intravar.latent.personal.own_rules import (
     EVIDENCE,
@@ -46,7 +46,6 @@ class LatentSettings:
 
     learners: Sequence[RuleLearner]
     n_folds: int
-    starts: Sequence[float]
     thresholds: bool
     own_rules: bool
     seed: int
@@ -57,13 +56,14 @@ class LatentSettings:
 class LatentCommon:
     """All that physicians are read by; no patient is in it.
 
-    `rule` and `shared` are the shared rule, None where none was found, and how rates are read from
-    it; `standard` and `own` hold what rules of their own have in common, where they won. `anchors`
-    are without the physicians' ranges; `facts` are fitted attributes that hold for everybody.
+    `rules` are the shared rule, learned without each fold, none where no rule was found; `shared`
+    says how rates are read from it; `standard` and `own` hold what rules of their own have in
+    common, where they won. `anchors` are without the physicians' ranges; `facts` are fitted
+    attributes that hold for everybody.
     """
 
     layout: Layout
-    rule: KeptSharedRule | None
+    rules: tuple[FoldRule, ...]
     shared: SharedRule
     facts: dict[str, Any]
     anchors: Anchors
@@ -78,9 +78,12 @@ class LatentCommon:
         `logit` is the held-out logit of the shared rule of patients who were learned from.
         """
         if logit is None:
-            logit = np.zeros(len(panels.y)) if self.rule is None else self.rule.logit(panels.X)
+            # Whoever was not learned from taught no fold's rule, and is given the mean of all.
+            logit = np.zeros(panels.n_patients)
+            for rule in self.rules:
+                logit += rule.logit(panels.covariates) / len(self.rules)
         if self.own is not None and self.standard is not None:
-            z = self.standard(panels.X)
+            z = self.standard(panels.covariates)
             return read_own_rules(self.own, z, logit, panels, seed, within=within)[0]
         return self.shared.read(logit, panels, within)
 
@@ -110,21 +113,22 @@ def learn_latent(
     panels: Panels, layout: Layout, settings: LatentSettings, within: Within
 ) -> tuple[LatentCommon, HandedIn]:
     """Learn the shared rule; where physicians differ, let rules of their own compete."""
-    decided = panels.decisions
-    if len(decided.y) < FEWEST_PATIENTS or decided.y.min() == decided.y.max():
-        common = _with_shared(layout, None, everybody_eligible(panels))
-        fold = np.zeros(len(decided.y), dtype=np.int64)
+    fold = np.zeros(panels.n_patients, dtype=np.int64)
+    if panels.n_patients < FEWEST_PATIENTS or panels.y.min() == panels.y.max():
+        common = _with_shared(layout, (), everybody_eligible(panels))
         return common, HandedIn(fold, panels, common.read(panels, within, settings.seed))
-    plan = plan_folds(panels, settings.n_folds, settings.starts, settings.seed, settings.n_threads)
-    rules = {learner.name: learner.prepare(panels.X) for learner in settings.learners}
-    crossed = cross_fit(rules, decided, plan)
+    # By a seed, never by decisions.
+    dealt = panels.deal(settings.n_folds, settings.seed, "latent-rule")
+    fold = np.unique(dealt, return_inverse=True)[1]
+    learners = {learner.name: learner.prepare(panels.covariates) for learner in settings.learners}
+    crossed = cross_fit(learners, panels, fold, settings.n_threads)
     gain = crossed.held_out["two classes"] - crossed.held_out["one class"]
     if gain > ONE_CLASS_MARGIN:
         logit, shared = crossed.logit, learn_shared(crossed.logit, panels, settings.thresholds)
-        common = _with_shared(layout, crossed.rule, shared)
+        common = _with_shared(layout, crossed.rules, shared)
     else:
-        logit = np.zeros(len(decided.y))
-        common = _with_shared(layout, None, everybody_eligible(panels))
+        logit = np.zeros(panels.n_patients)
+        common = _with_shared(layout, (), everybody_eligible(panels))
         common.facts["log_likelihood_"] = np.array([crossed.held_out["one class"]])
     common.facts.update(chosen_=crossed.chosen, held_out_=crossed.held_out)
     reading = common.read(panels, within, settings.seed, logit)
@@ -132,11 +136,11 @@ def learn_latent(
         anchors = find_anchors(reading.g, reading.p_high, reading.p_low)
         common = replace(common, anchors=anchors)
     if settings.own_rules:
-        common, reading = _compete(common, reading, crossed, plan.fold, panels, settings, within)
-    return common, HandedIn(plan.fold, panels, reading)
+        common, reading = _compete(common, reading, crossed, fold, panels, settings, within)
+    return common, HandedIn(fold, panels, reading)
 
 
-def _with_shared(layout: Layout, rule: KeptSharedRule | None, shared: SharedRule) -> LatentCommon:
+def _with_shared(layout: Layout, rules: tuple[FoldRule, ...], shared: SharedRule) -> LatentCommon:
     facts = {
         "two_classes_": not shared.everybody,
         "personal_": shared.thresholds,
@@ -152,7 +156,7 @@ def _with_shared(layout: Layout, rule: KeptSharedRule | None, shared: SharedRule
         "converged_": shared.converged,
     }
     nobody = np.empty(0)
-    return LatentCommon(layout, rule, shared, facts, Anchors(0.0, 1.0, 1.0, 1.0, nobody, nobody))
+    return LatentCommon(layout, rules, shared, facts, Anchors(0.0, 1.0, 1.0, 1.0, nobody, nobody))
 
 
 def _compete(
@@ -165,14 +169,14 @@ def _compete(
     within: Within,
 ) -> tuple[LatentCommon, LatentReading]:
     """Hold the contest with rules of their own, if the shared rule leaves any reason to."""
-    decided, q = panels.decisions, reading.q
-    standard = Standard.of(panels.X)
-    z = standard(panels.X)
-    evidence = strongest_evidence(z, decided, q)
+    q = reading.q
+    standard = Standard.of(panels.covariates)
+    z = standard(panels.covariates)
+    evidence = strongest_evidence(z, panels, q)
     facts: dict[str, Any] = {"own_rule_evidence_": evidence, "own_rules_": evidence > EVIDENCE}
     if common.shared.everybody:
         # Too few patients for a learner of any rule may be enough for a simple one.
-        evidence = max(evidence, strongest_evidence(z, decided, q, common_too=True))
+        evidence = max(evidence, strongest_evidence(z, panels, q, common_too=True))
     if evidence <= EVIDENCE and not common.facts["personal_"]:
         return replace(common, facts={**common.facts, **facts}), reading
     # Without a shared rule its logit is the same for everybody.
@@ -180,7 +184,7 @@ def _compete(
     if common.shared.everybody:
         logit = nested = np.zeros(len(q))
     field = Field(z, panels, q, fold, logit, nested, settings.seed, settings.n_threads)
-    to_beat = held_out_on_first(crossed, decided, fold, common.shared)
+    to_beat = held_out_on_first(nested, panels, fold, common.shared)
     winner, found = hold_contest(field, to_beat)
     facts["held_out_"] = {**common.facts["held_out_"], SHARED: to_beat, **found}
     if winner is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.latent.calibration import calibrate, count, decision_log_likelihood
-from intravar.panels import PanelDecisions
+from intravar.observed import Observed
 from intravar.seeds import stream
 
 #: Strengths of the prior of the rates; the best is taken, lest rates lose for being estimated.
@@ -28,7 +28,7 @@ N_SPLITS = 2
 MOST_PHYSICIANS = 60
 
 
-def rates_over_limits(score: FloatArray, decided: PanelDecisions, seed: int) -> float:
+def rates_over_limits(score: FloatArray, decided: Observed, seed: int) -> float:
     """Return by how much own rates predict decisions better than own limits, in log-likelihood.
 
     `score` is the logit of being eligible, not informed by the patient's own decision; `seed` is
@@ -41,17 +41,17 @@ def rates_over_limits(score: FloatArray, decided: PanelDecisions, seed: int) -> 
     >>> who, score = np.repeat(np.arange(10), 200), np.tile(np.linspace(-6.0, 6.0, 200), 10)
     >>> tossed = np.random.default_rng(0).random(2000) < 0.5
     >>> y = np.where(who % 2 == 0, tossed, score > 0) & (score > 0)
-    >>> rates_over_limits(score, PanelDecisions(y.astype(int), who, 10), 0) > 10
+    >>> rates_over_limits(score, Observed.of(score[:, None], y, who), 0) > 10
     True
     """
     random = stream(seed, "rates or limits")
     # The patients of some physicians, where there are many.
-    chosen = random.permutation(decided.n_physicians)[:MOST_PHYSICIANS]
-    rows = np.flatnonzero(np.isin(decided.physician, chosen)).astype(np.int64)
+    chosen = random.permutation(len(decided))[:MOST_PHYSICIANS]
+    rows = np.flatnonzero(np.isin(decided.code, chosen)).astype(np.int64)
     score, decided = score[rows], decided.take(rows)
     gains = []
     for _ in range(N_SPLITS):
-        order = np.lexsort((random.random(len(score)), decided.physician))
+        order = np.lexsort((random.random(len(score)), decided.code))
         odd = np.zeros(len(score), dtype=np.bool_)
         odd[order[1::2]] = True
         parts = (np.flatnonzero(odd), np.flatnonzero(~odd))
@@ -59,7 +59,7 @@ def rates_over_limits(score: FloatArray, decided: PanelDecisions, seed: int) -> 
     return float(np.mean(gains))
 
 
-def _gain(score: FloatArray, decided: PanelDecisions, parts: tuple[IntArray, IntArray]) -> float:
+def _gain(score: FloatArray, decided: Observed, parts: tuple[IntArray, IntArray]) -> float:
     limits = _held_out(score, decided, parts, ALL_THE_SAME, personal=True)
     rates = max(_held_out(score, decided, parts, each, personal=False) for each in STRENGTHS)
     if rates <= limits:
@@ -71,7 +71,7 @@ def _gain(score: FloatArray, decided: PanelDecisions, parts: tuple[IntArray, Int
 
 def _held_out(
     score: FloatArray,
-    decided: PanelDecisions,
+    decided: Observed,
     parts: tuple[IntArray, IntArray],
     strength: float,
     *,
@@ -80,7 +80,7 @@ def _held_out(
     """Return the log-likelihood of each part's decisions, calibrated on the other."""
     total = 0.0
     for learned, other in (parts, parts[::-1]):
-        counts = count(score[learned], decided.take(learned))
+        counts = count(score, decided, learned)
         weak = min(strength, STRENGTHS[-1])
         fit = calibrate(counts, tight=True, strength=weak)
         if personal:
@@ -88,7 +88,6 @@ def _held_out(
                 high, low = (np.full_like(rate, rate.mean()) for rate in (fit.p_high, fit.p_low))
                 fit = replace(fit, p_high=high, p_low=low)
             fit = calibrate(counts, fit, personal=True, tight=True, strength=strength)
-        here = decided.take(other)
-        logit = fit.logit(score[other]) + fit.shift[here.physician]
-        total += decision_log_likelihood(logit, here, fit.mean_high, fit.mean_low)
+        logit = fit.logit(score[other]) + fit.shift[decided.code[other]]
+        total += decision_log_likelihood(logit, decided, other, fit.mean_high, fit.mean_low)
     return total

@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import Interval, share_interval
-from intravar.panels import PanelDecisions
+from intravar.observed import Observed
 
 #: The two parameters of a Beta law.
 Law = tuple[float, float]
@@ -238,9 +238,7 @@ def eligible_given_decision(
         return np.asarray(np.nan_to_num(of_eligible / (of_eligible + of_others)))
 
 
-def safe_interval(
-    q: FloatArray, decided: PanelDecisions, level: float
-) -> tuple[FloatArray, FloatArray]:
+def safe_interval(q: FloatArray, decided: Observed, level: float) -> tuple[FloatArray, FloatArray]:
     """Return the ends of every physician's discordance, any rule allowed.
 
     Whatever the rule, no group of patients is decided for more often than the eligible are. So the
@@ -249,17 +247,16 @@ def safe_interval(
 
     Examples
     --------
-    >>> decided = PanelDecisions(np.repeat([1, 0], 100), np.zeros(200, dtype=np.int64), 1)
-    >>> low, high = safe_interval(np.repeat([0.9, 0.1], 100), decided, 0.95)
+    >>> q = np.repeat([0.9, 0.1], 100)
+    >>> decided = Observed.of(q[:, None], np.repeat([1, 0], 100), np.zeros(200))
+    >>> low, high = safe_interval(q, decided, 0.95)
     >>> low.tolist(), high.round(2).tolist()
     ([0.0], [0.11])
     """
-    order = np.lexsort((-q, decided.physician))
-    size, _ = decided.per_physician()
+    order = np.lexsort((-q, decided.code))
+    size, who = decided.counts[0], decided.code[order]
     first = np.concatenate([[0], np.cumsum(size)[:-1]])
-    place = np.arange(len(q)) - first[decided.physician[order]]
     wanted = np.maximum(np.ceil(LIKELIEST * size), LEAST)
-    likeliest = order[place < wanted[decided.physician[order]]]
-    n, k = decided.take(likeliest).per_physician()
+    n, k = decided.counts_of(order[np.arange(len(q)) - first[who] < wanted[who]])
     least = np.nan_to_num(share_interval(k, n, level).low)
     return np.zeros(len(size)), np.where(least > 0.5, 2 * least * (1 - least), 0.5)

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
-from scipy.special import expit
+from scipy.special import expit, softmax
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.latent.calibration import (
-    EDGE,
     SHIFT_POINTS,
     STRENGTH,
     TIGHT,
@@ -26,7 +24,7 @@ from intravar.latent.calibration import (
     count,
     decision_log_likelihood,
 )
-from intravar.latent.crossfit import CrossFit, one_class_log_likelihood
+from intravar.latent.crossfit import one_class_log_likelihood
 from intravar.latent.rates import (
     LatentReading,
     Law,
@@ -37,31 +35,27 @@ from intravar.latent.rates import (
     no_stronger,
     panel_discordance,
 )
-from intravar.panels import PanelDecisions, Panels
-from intravar.processes import interrupts_wait
+from intravar.observed import Observed
+from intravar.panels import Panels
 
 #: Cells of p_high and p_low, and of the discordance of a whole panel.
 HIGH_CELLS, LOW_CELLS, PANEL_CELLS = 80, 30, 1000
-#: Shifts that are less likely than this are left out; cells reach so many standard errors.
-LEAST_WEIGHT = 1e-4
-REACH = 5.0
+#: Cells per rate while the grid is narrowed to where the posterior lies, and how often that is.
+COARSE, ZOOMS = 20, 3
+#: Rates, and shifts, that are less likely than the best by a factor of exp(-12) are left out.
+FURTHEST = 12.0
 #: Intercept and slope of the map from scores to g are estimates, and so are the scores. How far
 #: these mislead does not show in the counts; with twice the map's doubt intervals hold with one,
 #: two and five physicians.
 SCORES_TOO = 2.0
-#: Steps towards the most likely rates at most, and the change that ends them.
-MOST_STEPS, SMALL = 200, 1e-6
-#: Products are turned into logarithms below this; more decisions alike are taken as a power.
-FLUSH, FEW = 1e-200, 4
 
 
 class Given(NamedTuple):
     """What all panels have in common.
 
     The centre of every score bin and the calibration; shifts of a physician's own threshold with
-    what is thought of them; peaks of the priors under which the most likely rates are found; the
-    Beta laws of p_high and p_low, and `weak`, the same worth no more patients than there were
-    physicians; the covariance of intercept and slope.
+    what is thought of them; the Beta laws of p_high and p_low, and `weak`, the same worth no more
+    patients than there were physicians; the covariance of intercept and slope.
     """
 
     score: FloatArray
@@ -69,7 +63,6 @@ class Given(NamedTuple):
     slope: float
     shifts: FloatArray
     log_prior: FloatArray
-    means: FloatArray
     laws: FloatArray
     weak: FloatArray
     map_covariance: FloatArray
@@ -90,117 +83,67 @@ class PanelGrid(NamedTuple):
     doubt: float
 
 
-@njit(cache=True, nogil=True)
-def _most_likely_rates(yes, no, g, means, strength):  # type: ignore[no-untyped-def]
-    """EM under the priors that peak at the means; the likelihood has one maximum."""
-    n_yes, n_all = 0, 0
-    for b in range(g.size):
-        n_yes += yes[b]
-        n_all += yes[b] + no[b]
-    share = np.log((n_yes + 1.0) / (n_all - n_yes + 1.0))
-    high, low = 1.0 / (1.0 + np.exp(-share - 1.0)), 1.0 / (1.0 + np.exp(1.0 - share))
-    for _ in range(MOST_STEPS):
-        k = 0.0
-        n = 0.0
-        for b in range(g.size):
-            q = low + (high - low) * g[b]
-            k += yes[b] * g[b] * high / q
-            n += no[b] * g[b] * (1.0 - high) / (1.0 - q)
-        n += k
-        new_high = (k + strength * means[0]) / (n + strength)
-        new_low = (n_yes - k + strength * means[1]) / (n_all - n + strength)
-        new_high = min(max(new_high, EDGE), 1.0 - EDGE)
-        new_low = min(max(new_low, EDGE), 1.0 - EDGE)
-        change = max(abs(new_high - high), abs(new_low - low))
-        high, low = new_high, new_low
-        if change < SMALL:
+def panel_grid(place: IntArray, y: IntArray, given: Given) -> PanelGrid:
+    """Return how likely one panel's decisions are, given the score bin of every patient.
+
+    The grid of rates is narrowed, step by step, to where the posterior under the weak laws lies.
+    """
+    n_bins = len(given.score)
+    no, yes = np.bincount(n_bins * y + place, minlength=2 * n_bins).reshape(2, n_bins)
+    used = np.flatnonzero(no + yes)
+    no, yes, score = no[used], yes[used], given.score[used]
+    g = expit(given.intercept + given.slope * score + given.shifts[:, None])
+    edges = [np.linspace(0, 1, COARSE + 1)] * 2
+    likely = np.arange(len(given.shifts))
+    for zoom in range(ZOOMS + 1):
+        high, low = (middles(edge) for edge in edges)
+        q = low[:, None] + (high[:, None, None] - low[:, None]) * g[likely, None, None]
+        q = np.clip(q, 1e-300, 1 - 1e-16)
+        grid = np.log(q) @ yes + np.log1p(-q) @ no + given.log_prior[likely, None, None]
+        if zoom == ZOOMS:
             break
-    return high, low
+        value = grid + log_laws(high, low, given.weak)
+        near = value > value.max() - FURTHEST
+        last = zoom == ZOOMS - 1
+        cells = (HIGH_CELLS, LOW_CELLS) if last else (COARSE, COARSE)
+        edges = [
+            _narrowed(edge, near.any(axis=axes), n_cells)
+            for edge, axes, n_cells in zip(edges, ((0, 2), (0, 1)), cells, strict=True)
+        ]
+        likely = likely[near.any(axis=(1, 2))]
+    whole = np.full((len(given.shifts), HIGH_CELLS, LOW_CELLS), -np.inf)
+    whole[likely] = grid
+    count = yes + no
+    mass = posterior_mass(whole, high, low, given.weak)
+    moved = expit(given.intercept + given.slope * score + mass.sum(axis=(1, 2)) @ given.shifts)
+    rates = mass.sum(axis=(0, 2)) @ high, mass.sum(axis=(0, 1)) @ low
+    doubt = _doubt(_information(count, score, moved, *rates), given.map_covariance)
+    share = (count * g).sum(axis=1) / max(count.sum(), 1)
+    return PanelGrid(whole, edges[0], edges[1], share, doubt)
 
 
-@njit(cache=True, nogil=True)
-def _log_likelihood(yes, no, g, high, low):  # type: ignore[no-untyped-def]
-    total = 0.0
-    product = 1.0
-    for b in range(g.size):
-        q = min(max(low + (high - low) * g[b], 1e-300), 1.0)
-        rest = max(1.0 - q, 1e-300)
-        if yes[b] > FEW:
-            total += yes[b] * np.log(q)
-        else:
-            for _ in range(yes[b]):
-                product *= q
-                if product < FLUSH:
-                    total += np.log(product)
-                    product = 1.0
-        if no[b] > FEW:
-            total += no[b] * np.log(rest)
-        else:
-            for _ in range(no[b]):
-                product *= rest
-                if product < FLUSH:
-                    total += np.log(product)
-                    product = 1.0
-    return total + np.log(product)
-
-
-@njit(cache=True, nogil=True)
-def _fit_shifts(yes, no, g, means, strength, rates, value):  # type: ignore[no-untyped-def]
-    """Fill in the most likely rates by shift, and their log posterior."""
-    for u in range(value.size):
-        high, low = _most_likely_rates(yes, no, g[u], means, strength)
-        rates[u, 0], rates[u, 1] = high, low
-        value[u] = _log_likelihood(yes, no, g[u], high, low)
-        for which in range(2):
-            value[u] += strength * means[which] * np.log(rates[u, which])
-            value[u] += strength * (1.0 - means[which]) * np.log1p(-rates[u, which])
-
-
-@njit(cache=True, nogil=True)
-def _fill_grid(yes, no, g, high, low, grid):  # type: ignore[no-untyped-def]
-    for u in range(grid.shape[0]):
-        for a in range(high.size):
-            for c in range(low.size):
-                grid[u, a, c] = _log_likelihood(yes, no, g[u], high[a], low[c])
-
-
-def _cell_edges(count: IntArray, g: FloatArray, rates: FloatArray) -> list[FloatArray]:
-    """Return edges of the cells of both rates, as wide as the panel's counts ask for."""
-    high, low = rates[:, :1], rates[:, 1:]
-    q = low + (high - low) * g
-    w = count / np.maximum(q * (1.0 - q), 1e-4)
-    a, b = (w * g**2).sum(axis=1), (w * g * (1.0 - g)).sum(axis=1)
-    c = (w * (1.0 - g) ** 2).sum(axis=1)
-    parts = a - b**2 / np.maximum(c, 1e-9), c - b**2 / np.maximum(a, 1e-9)
-    information = np.maximum(np.column_stack(parts), 1e-9)
-    effective = information * np.maximum(rates * (1.0 - rates), 1e-4)
-    smooth = (rates * effective + 1.0) / (effective + 2.0)
-    reach = REACH * np.sqrt(smooth * (1.0 - smooth) / (effective + 1.0))
-    least = np.maximum(rates - reach, 0.0).min(axis=0)
-    most = np.minimum(rates + reach, 1.0).max(axis=0)
-    cells = (HIGH_CELLS, LOW_CELLS)
-    return [least[k] + (most[k] - least[k]) * np.linspace(0, 1, cells[k] + 1) for k in range(2)]
+def _narrowed(edge: FloatArray, near: BoolArray, n_cells: int) -> FloatArray:
+    """Return edges of cells that reach one cell further than those that are near the best."""
+    first, last = np.flatnonzero(near)[[0, -1]]
+    low, high = edge[max(first - 1, 0)], edge[min(last + 2, len(edge) - 1)]
+    return np.linspace(low, high, n_cells + 1)
 
 
 def _information(
-    count: npt.NDArray[Any],
-    score: FloatArray,
-    g: FloatArray,
-    high: FloatArray,
-    low: FloatArray,
+    count: npt.NDArray[Any], score: FloatArray, g: FloatArray, high: Any, low: Any
 ) -> FloatArray:
     """Return the Fisher information of p_high, p_low, and intercept and slope of the map.
 
-    Counts and g go by score bin, last; rates have a last axis of one. Those of a prior are added.
+    Of one panel: counts and g go by score bin. Those of a prior are added.
     """
     q = np.clip(low + (high - low) * g, 1e-4, 1.0 - 1e-4)
     bend = (high - low) * g * (1.0 - g)
     slopes = np.stack([g, 1.0 - g, bend, bend * score])
-    found = np.einsum("a...b,c...b,...b->...ac", slopes, slopes, count / (q * (1.0 - q)))
+    information: FloatArray = (slopes * (count / (q * (1.0 - q)))) @ slopes.T
     for at, rate in enumerate((high, low)):
-        p = np.clip(rate[..., 0], 1e-3, 1.0 - 1e-3)
-        found[..., at, at] += STRENGTH / (p * (1.0 - p))
-    return np.asarray(found)
+        p = np.clip(rate, 1e-3, 1.0 - 1e-3)
+        information[at, at] += STRENGTH / (p * (1.0 - p))
+    return information
 
 
 def _doubt(information: FloatArray, covariance: FloatArray) -> float:
@@ -209,43 +152,18 @@ def _doubt(information: FloatArray, covariance: FloatArray) -> float:
     return float(SCORES_TOO * np.sqrt(max(reply @ covariance @ reply, 0.0)))
 
 
+def log_laws(high: FloatArray, low: FloatArray, laws: FloatArray) -> FloatArray:
+    """Return the log density of rates under their laws, up to a constant, p_high x p_low."""
+    of_high = (laws[0] - 1.0) * np.log(high) + (laws[1] - 1.0) * np.log1p(-high)
+    of_low = (laws[2] - 1.0) * np.log(low) + (laws[3] - 1.0) * np.log1p(-low)
+    return np.asarray(of_high[:, None] + of_low)
+
+
 def posterior_mass(
     joint: FloatArray, high: FloatArray, low: FloatArray, laws: FloatArray
 ) -> FloatArray:
     """Return the posterior mass; cells of a grid are equally wide."""
-    of_high = (laws[0] - 1.0) * np.log(high) + (laws[1] - 1.0) * np.log1p(-high)
-    of_low = (laws[2] - 1.0) * np.log(low) + (laws[3] - 1.0) * np.log1p(-low)
-    value = joint + of_high[:, None] + of_low
-    mass: FloatArray = np.exp(value - value.max())
-    mass /= mass.sum()
-    return mass
-
-
-def panel_grid(place: IntArray, y: IntArray, given: Given) -> PanelGrid:
-    """Return how likely one panel's decisions are, given the score bin of every patient."""
-    n_bins, n_shifts = len(given.score), len(given.shifts)
-    no, yes = np.bincount(n_bins * y + place, minlength=2 * n_bins).reshape(2, n_bins)
-    used = np.flatnonzero(no + yes)
-    no, yes, score = no[used], yes[used], given.score[used]
-    count = yes + no
-    eta = given.intercept + given.slope * score
-    g = 1.0 / (1.0 + np.exp(-eta - given.shifts[:, None]))
-    rates, joint = np.empty((n_shifts, 2)), np.empty(n_shifts)
-    _fit_shifts(yes, no, g, given.means, STRENGTH, rates, joint)
-    joint += given.log_prior
-    weight = np.exp(joint - joint.max())
-    weight /= weight.sum()
-    moved = 1.0 / (1.0 + np.exp(-eta - (weight * given.shifts).sum()))
-    mean_rates = (weight[:, None] * rates).sum(axis=0)[:, None]
-    doubt = _doubt(_information(count, score, moved, *mean_rates), given.map_covariance)
-    likely = weight > LEAST_WEIGHT
-    high_edge, low_edge = _cell_edges(count, g[likely], rates[likely])
-    some = np.empty((int(likely.sum()), HIGH_CELLS, LOW_CELLS))
-    _fill_grid(yes, no, g[likely], middles(high_edge), middles(low_edge), some)
-    grid = np.full((n_shifts, HIGH_CELLS, LOW_CELLS), -np.inf)
-    grid[likely] = some + given.log_prior[likely, None, None]
-    share = (count * g).sum(axis=1) / max(count.sum(), 1)
-    return PanelGrid(grid, high_edge, low_edge, share, doubt)
+    return np.asarray(softmax(joint + log_laws(high, low, laws)))
 
 
 def middles(edge: FloatArray) -> FloatArray:
@@ -343,8 +261,7 @@ class SharedRule:
         given, code = self.given, panels.code
         turned = self.sign * logit
         place = self.bins[np.searchsorted(self.edges, turned)]
-        with interrupts_wait():
-            read = read_panels(place, panels.y, panels.first, given, within)
+        read = read_panels(place, panels.y, panels.first, given, within)
         high, low, shift = (np.ascontiguousarray(part) for part in read.means.T)
         g = expit(given.intercept + given.slope * turned + shift[code])
         return LatentReading(
@@ -365,13 +282,12 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
 
     `thresholds` says whether thresholds may be personal, where the data ask for it.
     """
-    decided = panels.decisions
-    counts = count(logit, decided)
+    counts = count(logit, panels)
     fit, personal = _final(counts, thresholds)
     switched = bool(fit.mean_high.mean() < fit.mean_low.mean())
     if switched:
         # The classes came out switched: the eligible are those decided for more often.
-        counts = count(-logit, decided)
+        counts = count(-logit, panels)
         fit, personal = _final(counts, thresholds)
     given = Given(
         counts.score,
@@ -379,7 +295,6 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
         fit.slope,
         fit.shifts,
         -0.5 * SHIFT_POINTS**2 if personal else np.zeros(1),
-        np.array(fit.means),
         np.ones(4),
         np.ones(4),
         map_covariance(counts, fit),
@@ -387,7 +302,7 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
     sign = -1.0 if switched else 1.0
     return SharedRule(
         counts.edges,
-        counts.bin_of_cell(),
+        counts.bin_of_interval,
         _with_laws(given, counts, panels),
         sign,
         np.array(fit.path),
@@ -397,19 +312,16 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
 
 def everybody_eligible(panels: Panels) -> SharedRule:
     """Learn the law of the rates where there is no rule: g is 1 for all."""
-    counts = count(np.zeros(len(panels.y)), panels.decisions)
-    share = np.full(2, counts.yes.sum() / max(len(panels.y), 1))
+    counts = count(np.zeros(len(panels.y)), panels)
     one, nothing = np.zeros(1), np.zeros((2, 2))
-    given = Given(counts.score, np.inf, 0.0, one, one, share, np.ones(4), np.ones(4), nothing)
+    given = Given(counts.score, np.inf, 0.0, one, one, np.ones(4), np.ones(4), nothing)
     given = _with_laws(given, counts, panels)
-    return SharedRule(counts.edges, counts.bin_of_cell(), given, everybody=True)
+    return SharedRule(counts.edges, counts.bin_of_interval, given, everybody=True)
 
 
 def _with_laws(given: Given, counts: Counts, panels: Panels) -> Given:
     """Return the same with the Beta laws that everybody's rates most likely come from."""
-    with interrupts_wait():
-        grids = likelihoods(counts.bin, panels.y, panels.first, given)
-    laws = learn_laws(*grids)
+    laws = learn_laws(*likelihoods(counts.bin_of_patient, panels.y, panels.first, given))
     weak = [no_stronger(law, len(panels)) for law in laws]
     return given._replace(laws=np.array(laws).ravel(), weak=np.array(weak).ravel())
 
@@ -421,29 +333,31 @@ def map_covariance(counts: Counts, fit: Calibration) -> FloatArray:
     whatever the number per physician, that doubt is larger than the one about a physician's own
     counts. It follows from the joint Fisher information of map and rates in one pass.
     """
-    g = expit(fit.logit(counts.score)[None, :] + fit.shift[:, None])
-    rates = fit.mean_high[:, None], fit.mean_low[:, None]
-    found = _information(counts.yes + counts.no, counts.score, g, *rates)
-    reply = np.linalg.solve(found[:, :2, :2], found[:, :2, 2:])
-    shared = found[:, 2:, 2:] - np.swapaxes(found[:, :2, 2:], 1, 2) @ reply
-    prior = np.diag(1 / np.square(TIGHT[1][:2]))
-    return np.asarray(np.linalg.inv(shared.sum(axis=0) + prior))
+    shared = np.diag(1 / np.square(TIGHT[1][:2]))
+    first = np.searchsorted(counts.physician, np.arange(counts.n_physicians + 1))
+    for j, shift in enumerate(fit.shift):
+        part = slice(first[j], first[j + 1])
+        score = counts.score[counts.bin[part]]
+        count_ = (counts.yes + counts.no)[part]
+        rates = fit.mean_high[j], fit.mean_low[j]
+        own = _information(count_, score, expit(fit.logit(score) + shift), *rates)
+        shared += own[2:, 2:] - own[2:, :2] @ np.linalg.solve(own[:2, :2], own[:2, 2:])
+    return np.asarray(np.linalg.inv(shared))
 
 
 def held_out_on_first(
-    crossed: CrossFit, decided: PanelDecisions, fold: IntArray, shared: SharedRule
+    nested: FloatArray, decided: Observed, fold: IntArray, shared: SharedRule
 ) -> float:
     """Return the log-likelihood of the first fold's decisions, read from the other folds.
 
     Under the shared rule, with personal thresholds if these were found.
     """
     rest, own = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-    here = decided.take(own)
     if shared.everybody:
-        return one_class_log_likelihood(decided.take(rest), here)
-    fit, _ = _final(count(crossed.nested[rest], decided.take(rest)), shared.thresholds)
-    logit = fit.logit(crossed.nested[own]) + fit.shift[here.physician]
-    return decision_log_likelihood(logit, here, fit.mean_high, fit.mean_low)
+        return one_class_log_likelihood(decided, rest, own)
+    fit, _ = _final(count(nested, decided, rest), shared.thresholds)
+    logit = fit.logit(nested[own]) + fit.shift[decided.code[own]]
+    return decision_log_likelihood(logit, decided, own, fit.mean_high, fit.mean_low)
 
 
 def _final(counts: Counts, thresholds: bool) -> tuple[Calibration, bool]:

@@ -1,9 +1,9 @@
 """Newton boosting of shallow trees, compiled: decisions that follow a rule at rates of their own.
 
-P(yes) of a patient x of physician j is low + (high - low) g, g = 1 / (1 + exp(-F(x) - shift)), with
-the rates and the threshold of j.
-With rates of 0 and 1 that is the logistic model; with a physician's own rates, a decision of
-someone who hardly discriminates weighs next to nothing. Rates may be learned on the way.
+P(yes) of a patient x of physician j is low + (high - low) g, g = 1 / (1 + exp(-F(x))), with the
+rates of j. With rates of 0 and 1 that is the logistic model; with a physician's own rates, a
+decision of someone who hardly discriminates weighs next to nothing. Rates may be learned on the
+way.
 
 Columns are cut into bins of about equal counts. A tree, a forest or a spline looks at every column
 again and again. With hundreds of them, most of which tell nothing, nearly all the time goes into
@@ -167,16 +167,15 @@ ROWS_AT_A_TIME = 512
 
 
 class Rates(NamedTuple):
-    """Per physician: P(yes) where the rule says yes and where it says no, and the own threshold."""
+    """Per physician: P(yes) where the rule says yes, and where it says no."""
 
     p_high: FloatArray
     p_low: FloatArray
-    shift: FloatArray
 
     @classmethod
     def logistic(cls, n_physicians: int = 1) -> Rates:
         """Return rates of 1 and 0."""
-        return cls(np.ones(n_physicians), np.zeros(n_physicians), np.zeros(n_physicians))
+        return cls(np.ones(n_physicians), np.zeros(n_physicians))
 
 
 class Growth(NamedTuple):
@@ -229,8 +228,8 @@ class Trees:
 
 def grow_trees(
     bins: Bins, y: npt.NDArray[Any], code: IntArray, rates: Rates, growth: Growth
-) -> tuple[Trees, Rates]:
-    """Boost F on some rows; return the trees and the rates as they were left.
+) -> Trees:
+    """Boost F on some rows.
 
     The outcome may be a share; `code` is the position of every row's physician among the rates,
     which are known or where to begin.
@@ -238,9 +237,7 @@ def grow_trees(
     if not bins.size:
         growth = growth._replace(trees=0)
     with interrupts_wait():
-        *arrays, high, low = _boost(bins, y.astype(np.float64), code, rates, growth)
-    trees = Trees(growth.start, growth.missing, *arrays)
-    return trees, Rates(high, low, rates.shift)
+        return _boost(bins, y.astype(np.float64), code, rates, growth)
 
 
 @njit(cache=True, nogil=True)
@@ -353,14 +350,14 @@ def _add_tree(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _slopes(y, code, score, high, low, shift, gradient, curvature, learn, expected):  # type: ignore[no-untyped-def]
+def _slopes(y, code, score, high, low, gradient, curvature, learn, expected):  # type: ignore[no-untyped-def]
     """Fill in gradient and curvature; add up the expected decisions by class and physician.
 
     The last axis is that of decisions against and for; nothing is counted unless rates are learned.
     """
     for i in range(y.size):
         j = code[i]
-        g = 1 / (1 + np.exp(-score[i] - shift[j]))
+        g = 1 / (1 + np.exp(-score[i]))
         q = min(max(low[j] + (high[j] - low[j]) * g, EDGE), 1 - EDGE)
         steep = (high[j] - low[j]) * g * (1 - g)
         gradient[i] = (y[i] - q) * steep / (q * (1 - q))
@@ -382,10 +379,8 @@ def _new_rates(expected: FloatArray, strength: float) -> FloatArray:
     return rates
 
 
-def _boost(
-    bins: Bins, y: FloatArray, code: IntArray, rates: Rates, growth: Growth
-) -> tuple[npt.NDArray[Any], ...]:
-    """Boost F on the rows of `bins`; return the trees and the rates: see :class:`Trees`.
+def _boost(bins: Bins, y: FloatArray, code: IntArray, rates: Rates, growth: Growth) -> Trees:
+    """Boost F on the rows of `bins`.
 
     Where a node does not split, every row goes to the left. Of very many columns those are looked
     at that part best what the trees before have left.
@@ -405,7 +400,7 @@ def _boost(
     leaves, expected = np.zeros((2, inner + 1)), np.zeros((2, high.size, 2))
     for t in range(growth.trees):
         learn = t >= growth.hold
-        _slopes(y, code, score, high, low, rates.shift, gradient, curvature, learn, expected)
+        _slopes(y, code, score, high, low, gradient, curvature, learn, expected)
         if learn:
             high, low = (_new_rates(own, growth.strength) for own in expected)
             expected[:] = 0.0
@@ -419,7 +414,7 @@ def _boost(
         tree = columns[t], cuts[t], missing[t], values[t]
         _add_tree(looked_at, gradient, curvature, *how, *room, leaves, score, *tree)
         columns[t] = seen[columns[t]]
-    return columns, cuts, missing, values, high, low
+    return Trees(growth.start, growth.missing, columns, cuts, missing, values)
 
 
 @njit(cache=True, nogil=True)

@@ -79,7 +79,7 @@ class Candidates:
             score = self.second.scores(task.bins)
         Z = np.column_stack([np.ones(len(y)), score, task.columns[:, self.chosen]])
         rules = fit_rules(Z, y, code, rows, J, self.hyper)
-        own = own_forests(task.covariates, y, code, rows, wanted, J, self.share, self.own)
+        own = own_forests(task.filled, y, code, rows, wanted, J, self.share, self.own)
         logits = {
             POOLED: self.first.scores(task.bins[wanted]),
             COLLEAGUES: clipped_logit(self.colleagues.predict(Z, wanted)),
@@ -129,11 +129,11 @@ def learn_candidates(
         AverageColleague.of(rules, colleagues),
         float((y[rows].sum() + 1) / (len(rows) + 2)),
         camps,
-        second.worth_a_look(task.owner[chosen], task.covariates.shape[1]),
+        second.worth_a_look(task.owner[chosen], task.filled.shape[1]),
     )
     return found, score
 
 
 def _rates(rules: PersonalRules) -> Rates:
     low, high = expit(rules.theta[:, -2]), expit(rules.theta[:, -1])
-    return Rates(high, low, np.zeros(len(low)))
+    return Rates(high, low)

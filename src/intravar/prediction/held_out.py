@@ -268,7 +268,7 @@ def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> H
     return Half.placed(
         np.where(some.sizes >= 2, limit.score, np.nan),
         limit.interval(LEVEL),
-        some.physicians,
+        some.places,
         len(task),
         is_bound=True,
     )

@@ -6,7 +6,7 @@ Columns of a rule are covariates on one scale, and marks of missing values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -121,7 +121,7 @@ def telling_columns(
     return np.sort(np.argsort(-said, kind="stable")[:MOST_COLUMNS])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Task(Panels):
     """Panels made ready; nothing here was learned from decisions.
 
@@ -131,7 +131,7 @@ class Task(Panels):
 
     columns: FloatArray
     owner: IntArray
-    covariates: FloatArray
+    filled: FloatArray
     n_folds: int
     seed: int
 
@@ -161,9 +161,7 @@ class Task(Panels):
 
     def take(self, rows: IntArray) -> Self:
         """Return some of the patients; physicians that are learned from stay the same."""
-        some = replace(
-            super().take(rows), columns=self.columns[rows], covariates=self.covariates[rows]
-        )
+        some = replace(super().take(rows), columns=self.columns[rows], filled=self.filled[rows])
         # Kept as it is: another set of physicians would be sampled from fewer patients.
         some.__dict__["sampled"] = self.sampled[rows]
         return some
@@ -184,17 +182,17 @@ class View:
     def of(cls, observed: Observed) -> View:
         """Learn it from checked input."""
         layout = Layout.of(observed)
-        return cls(layout, column_scales(layout.panels(observed).X))
+        return cls(layout, column_scales(layout.panels(observed).covariates))
 
     def task(self, observed: Observed, n_folds: int, seed: int) -> Task:
         """Make checked input ready."""
         panels = self.layout.panels(observed)
-        columns, owner = scaled_columns(panels.X, self.scales)
+        columns, owner = scaled_columns(panels.covariates, self.scales)
         return Task(
-            **vars(panels),
+            **{each.name: getattr(panels, each.name) for each in fields(panels)},
             columns=columns,
             owner=owner,
-            covariates=filled(panels.X),
+            filled=filled(panels.covariates),
             n_folds=n_folds,
             seed=seed,
         )

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.panels import PanelDecisions
+from intravar.observed import Observed
 
 #: Ridge of the slopes: panels of a few patients could not carry a slope per covariate.
 RIDGE = 10.0
@@ -24,7 +24,7 @@ MOST_TOGETHER = 64
 
 
 def own_rule_evidence(
-    z: FloatArray, decided: PanelDecisions, q: FloatArray, *, common_too: bool = False
+    z: FloatArray, decided: Observed, q: FloatArray, *, common_too: bool = False
 ) -> float:
     """Return how many standard errors personal slopes exceed what chance allows.
 
@@ -37,7 +37,7 @@ def own_rule_evidence(
     >>> random = np.random.default_rng(0)
     >>> z, who = random.normal(size=(4000, 1)), np.repeat(np.arange(40), 100)
     >>> own = 1 / (1 + np.exp(-2 * z[:, 0] * np.where(who % 2, 1, -1)))
-    >>> decided = PanelDecisions((random.random(4000) < own).astype(np.int64), who, 40)
+    >>> decided = Observed.of(z, random.random(4000) < own, who)
     >>> own_rule_evidence(z, decided, np.full(4000, 0.5)) > 10
     True
     >>> abs(own_rule_evidence(z, decided, own)) < 3
@@ -57,7 +57,7 @@ def own_rule_evidence(
 
 
 def strongest_evidence(
-    z: FloatArray, decided: PanelDecisions, q: FloatArray, *, common_too: bool = False
+    z: FloatArray, decided: Observed, q: FloatArray, *, common_too: bool = False
 ) -> float:
     """Return the evidence from covariates, or from their products where that is larger.
 
@@ -114,9 +114,7 @@ def with_products(z: FloatArray) -> FloatArray:
     return np.asarray((basis - basis.mean(axis=0)) / np.where(spread > 1e-9, spread, 1.0))
 
 
-def most_personal_columns(
-    z: FloatArray, decided: PanelDecisions, q: FloatArray, most: int
-) -> IntArray:
+def most_personal_columns(z: FloatArray, decided: Observed, q: FloatArray, most: int) -> IntArray:
     """Return the positions of the columns, at most so many, that are used most differently."""
     if z.shape[1] <= most:
         return np.arange(z.shape[1])
@@ -130,16 +128,14 @@ def most_personal_columns(
 
 
 def _slopes(
-    z: FloatArray, decided: PanelDecisions, q: FloatArray, common_too: bool
+    z: FloatArray, decided: Observed, q: FloatArray, common_too: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return gradient and information of slopes, freed of intercepts and of what is common."""
     design = np.column_stack([np.ones(len(z)), z])
     width = design.shape[1]
-    order = np.argsort(decided.physician, kind="stable")
-    sizes = np.bincount(decided.physician, minlength=decided.n_physicians)
-    gradient = np.zeros((decided.n_physicians, width))
-    information = np.zeros((decided.n_physicians, width, width))
-    for j, rows in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
+    gradient = np.zeros((len(decided), width))
+    information = np.zeros((len(decided), width, width))
+    for j, rows in enumerate(decided.panels):
         own, p = design[rows], q[rows]
         gradient[j] = own.T @ (decided.y[rows] - p)
         information[j] = (own * (p * (1 - p))[:, None]).T @ own

@@ -158,7 +158,7 @@ def _families(field: Field) -> dict[str, Callable[..., OwnRules]]:
     """
     found: dict[str, Callable[..., OwnRules]] = {}
     for family, most in ((CommonWeights, MOST_WEIGHED), (CommonLimits, MOST_LIMITED)):
-        columns = most_personal_columns(field.z, field.panels.decisions, field.shared, most)
+        columns = most_personal_columns(field.z, field.panels, field.shared, most)
         if columns.size > (family is CommonLimits):
             found[family.name] = partial(family.learn, field.z, columns, field.panels)
     return found
@@ -177,7 +177,7 @@ def evidence_left(field: Field, drawn: FloatArray) -> float:
 
     Draws, not means: residuals of a mean that was fitted to the same decisions are too small.
     """
-    decided = field.panels.decisions
+    decided = field.panels
     z = field.z[:, most_personal_columns(field.z, decided, field.shared, MOST_MULTIPLIED)]
     bases = (z, with_products(z))
     found = [[own_rule_evidence(basis, decided, q) for basis in bases] for q in drawn]
