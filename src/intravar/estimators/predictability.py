@@ -125,7 +125,7 @@ class Predictability(CommonEstimator):
             task = common.view.task(observed, common.n_folds, self.random_state)
             predicted, colleagues = handed_in or common.predict(task)
             bound = common.bound(task, predicted)
-            names = [observed.physicians[at] for at in task.physicians]
+            names = list(task.physicians)
             self.weights_ = common.weights.table(task, names)
         self.predicted_ = task.as_given(predicted.personal)
         self.pooled_ = task.as_given(predicted.pooled)
