@@ -75,6 +75,16 @@ def test_every_verdict_has_its_words_and_steps(thirty: Published, verdict: str) 
     assert next_steps(decision, None, USUAL)
 
 
+def test_more_patients_are_no_remedy_where_the_record_explains_nothing(thirty: Published) -> None:
+    assert thirty.first.group is not None
+    for share, helps in ((0.02, False), (0.4, True)):
+        group = replace(thirty.first.group, explained=NoiseFigure(share, share, share))
+        decision = replace(thirty.first, verdict="group only", group=group)
+        step = next_steps(decision, None, USUAL)[0]
+        assert ("More patients of each" in step) is helps
+        assert ("more patients would not tell them apart" in step) is not helps
+
+
 def test_no_page_holds_a_command_or_an_option(thirty: Published) -> None:
     check = replace(thirty.first.check, leaks={"sbp": "it predicts every decision"})
     leaking = changed(thirty, check=check)

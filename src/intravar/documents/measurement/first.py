@@ -8,7 +8,7 @@ from intravar.documents.blocks import Block, Bullets, Card, Cards, Figure, Note,
 from intravar.documents.measurement import deciders
 from intravar.documents.measurement.group import hundred_pairs, noise_blocks, noise_parts
 from intravar.measurement.sentences import MAY_BE_READ, explained_sentence, rates_in_words
-from intravar.measurement.verdict import NOTHING, UNRANKED
+from intravar.measurement.verdict import LITTLE_EXPLAINED, NOTHING, UNRANKED
 from intravar.publication.findings import location_lines, review_sentence
 from intravar.publication.group import differences_line
 from intravar.publication.results import Decision
@@ -264,13 +264,22 @@ def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words)
         "the figures measured again without it."
         for column in list(decision.check.leaks)[:1]
     ]
+    group = decision.group
+    explained = None if group is None or group.explained is None else group.explained.value
     if decision.verdict == NOTHING:
         return [*steps, "Fix the problem that the verdict names, then measure again."]
     if decision.verdict == "group only":
-        steps.append(
-            f"Work with the group, not with single {words.deciders}. More {words.cases} of each, "
-            "or recording what decisions depend on, would tell them apart."
-        )
+        if explained is not None and explained < LITTLE_EXPLAINED:
+            remedy = (
+                f"Record what decisions depend on: with this record, more {words.cases} would not "
+                "tell them apart."
+            )
+        else:
+            remedy = (
+                f"More {words.cases} of each, or recording what decisions depend on, would tell "
+                "them apart."
+            )
+        steps.append(f"Work with the group, not with single {words.deciders}. {remedy}")
     elif funnel is None or not funnel.outside:
         steps.append(
             f"Talk about the decision with all {words.deciders}: no single one stands out."
@@ -289,7 +298,6 @@ def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words)
     rule, group = decision.rule, decision.group
     weights = list(rule.importance.items())[:3]
     named = [words.label(name) for name, weight in weights if weight >= TELLS]
-    explained = None if group is None or group.explained is None else group.explained.value
     if named and rule.auc is not None and (explained is None or explained >= SOME_RULE):
         listed = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
         steps.append(f"Start with the factors that weigh most in the decision: {listed}.")
