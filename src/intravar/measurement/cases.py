@@ -81,8 +81,8 @@ def cases_behind(
             otherwise = panel[observed.decision[panel] != observed.decision[patient]]
             alike = nearest_within(points, patient, otherwise, MOST_ALIKE)
             beside: list[tuple[Any, Any]] = [*alike] or [(None, None)]
-            told = float(probability[patient])
-            rows += [(at, kind, number, patient, *each, told) for each in beside]
+            predicted = float(probability[patient])
+            rows += [(at, kind, number, patient, *each, predicted) for each in beside]
     return pl.DataFrame(rows, schema=CASE_SCHEMA, orient="row")
 
 
@@ -152,12 +152,12 @@ def patients_of(measurement: Measurement) -> pl.DataFrame:
     """Return the patients: source row, physician, decision, covariates by importance."""
     prepared = measurement.check.prepared
     kinds = ranked_kinds(prepared, measurement.rule.weights)
-    found = patient_table(prepared.observed, prepared.rows, prepared.raw, kinds)
+    patients = patient_table(prepared.observed, prepared.rows, prepared.raw, kinds)
     beyond = measurement.beyond_cases
     if beyond is None:
-        return found
-    more = beyond.patients.filter(~pl.col("row").is_in(found["row"].implode()))
-    return pl.concat([found, more.select(found.columns)], how="vertical_relaxed")
+        return patients
+    more = beyond.patients.filter(~pl.col("row").is_in(patients["row"].implode()))
+    return pl.concat([patients, more.select(patients.columns)], how="vertical_relaxed")
 
 
 def ranked_kinds(prepared: Prepared, importance: Mapping[str, float]) -> dict[str, str]:
@@ -210,9 +210,9 @@ def typed(column: pl.Series, kind: str) -> pl.Series:
 def cases_of(measurement: Measurement) -> pl.DataFrame:
     """Return the cases: physician, kind, number, rows of the source, distance, predicted."""
     prepared = measurement.check.prepared
-    found = case_table(measurement.cases, prepared.observed, prepared.rows)
+    cases = case_table(measurement.cases, prepared.observed, prepared.rows)
     beyond = measurement.beyond_cases
-    return found if beyond is None else _joined(found, beyond.cases)
+    return cases if beyond is None else _joined(cases, beyond.cases)
 
 
 def _joined(sampled: pl.DataFrame, beyond: pl.DataFrame) -> pl.DataFrame:
@@ -227,15 +227,13 @@ def _joined(sampled: pl.DataFrame, beyond: pl.DataFrame) -> pl.DataFrame:
 def case_table(cases: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
     """Return cases by the rows of the source, see :func:`cases_of`."""
     names = observed.named.cast(pl.String)
-    source = pl.Series(rows + 1)
+    source = pl.Series(rows + 1, dtype=pl.Int64)
     return cases.select(
         names[cases["panel"]].alias("physician"),
         "kind",
         "case",
         source[cases["patient"]].alias("patient"),
-        pl.col("other").replace_strict(
-            pl.Series(range(len(source)), dtype=pl.Int64), source, return_dtype=pl.Int64
-        ),
+        source[cases["other"]].alias("other"),
         "distance",
         "predicted",
     )
@@ -250,9 +248,9 @@ def review_pairs_of(measurement: Measurement) -> pl.DataFrame:
     prepared = measurement.check.prepared
     observed = prepared.observed
     scale = AlikeScale.of(observed, prepared.origin, measurement.rule.weights)
-    found = pair_table(pairs_to_review(observed, scale), observed, prepared.rows)
+    pairs = pair_table(pairs_to_review(observed, scale), observed, prepared.rows)
     beyond = measurement.beyond_cases
-    return found if beyond is None else _joined(found, beyond.pairs)
+    return pairs if beyond is None else _joined(pairs, beyond.pairs)
 
 
 def pair_table(pairs: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:

@@ -88,8 +88,8 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         min_reliability=check.request.min_reliability,
     )
     judged = appraised.verdict
-    said = tuple(check.request.words.said(reason) for reason in judged.reasons)
-    return replace(appraised, verdict=replace(judged, reasons=said))
+    reasons = tuple(check.request.words.said(reason) for reason in judged.reasons)
+    return replace(appraised, verdict=replace(judged, reasons=reasons))
 
 
 def concluded(
@@ -115,8 +115,8 @@ def concluded(
     if ends is not None:
         low, high, error = scores.interval
         holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
-        found = scores.with_columns(identified_low=ends[0], identified_high=ends[1])
-        scores = replace(found, interval=holding)
+        ranged = scores.with_columns(identified_low=ends[0], identified_high=ends[1])
+        scores = replace(ranged, interval=holding)
     # Pairs get closer as patients are added: what a matching method says of all is a bound too.
     closer = halves.pull if halves is not None and evidence.caliper is not None else 0.0
     doubt = 0.0 if halves is None else halves.common_doubt
@@ -130,9 +130,9 @@ def concluded(
         matters=matters,
     )
     if group is not None and predicts:
-        told = (discordance, error, scores.n_patients, scores.n_for)
-        group = replace(group, explained=explained_of_all(*told, doubt))
-        scores = scores.with_columns(**explained_of_each(*told))
+        figures = (discordance, error, scores.n_patients, scores.n_for)
+        group = replace(group, explained=explained_of_all(*figures, doubt))
+        scores = scores.with_columns(**explained_of_each(*figures))
     table = result_table(scores, min_panel=min_panel, min_reliability=min_reliability)
     grounds = replace(
         grounds,
@@ -224,7 +224,7 @@ def order_of_patients(scores: Scores) -> float | None:
 
 def agreement_with(main: Scores, others: Sequence[Scores]) -> float | None:
     """Return the median rank correlation with the methods that tell physicians apart."""
-    found = []
+    correlations = []
     for other in others:
         if other.scale != "discordance":
             continue
@@ -232,8 +232,8 @@ def agreement_with(main: Scores, others: Sequence[Scores]) -> float | None:
         if group is None or group.p_value >= DIFFER_P:
             continue
         alike = rank_correlation(main.discordance, other.discordance)
-        found += [] if alike is None else [alike]
-    return float(np.median(found)) if found else None
+        correlations += [] if alike is None else [alike]
+    return float(np.median(correlations)) if correlations else None
 
 
 def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | None) -> float:

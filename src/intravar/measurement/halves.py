@@ -9,7 +9,7 @@ learned, the rule or the predictions, and belongs into the interval of everybody
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import norm
@@ -63,27 +63,18 @@ class Halves:
         Reliability of the order: the rank correlation of the halves, stepped up to the whole.
     overlap
         Share of physicians whose two intervals overlap, widened as those of the whole are.
-    shift
-        Mean of the halves less the whole: by so much the level falls when patients double.
     pull
         By which part of the way to one half the scores of halves lie above the whole, at most.
-    fall
-        How far a bound may still fall, mean over physicians.
     own_doubt, common_doubt
         Standard deviation that the halves show beyond the errors of the scores, as it is for the
         whole: of each physician on their own, and of all in common.
-    n_physicians
-        Physicians that were compared.
     """
 
     agreement: float
     overlap: float
-    shift: float
     pull: float
-    fall: float
     own_doubt: float
     common_doubt: float
-    n_physicians: int
 
 
 def falls(score: FloatArray, pull: float) -> FloatArray:
@@ -132,20 +123,16 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
     if not splits:
         return None
     pairs = [pair for pair, _ in splits]
-    ranks = [rank_correlation(one.score, other.score) or 0.0 for one, other in pairs]
-    rank = float(np.mean(ranks))
+    rank = np.mean([rank_correlation(one.score, other.score) or 0.0 for one, other in pairs])
     # Per physician the mean of their halves over all deals, less the whole.
     shifts = np.array([shift for _, shift in splits])
     there = np.flatnonzero(np.isfinite(shifts).any(axis=0))
     shift = np.nanmean(shifts[:, there], axis=0)
-    whole = np.asarray(estimator.score_, dtype=np.float64)[there]
-    pull = _pull(shift, whole)
+    pull = _pull(shift, np.asarray(estimator.score_, dtype=np.float64)[there])
     own, common = doubts(pairs)
+    overlap = np.mean([_overlap(*pair, pull, float(np.hypot(own, common))) for pair in pairs])
     agreement = 2 * rank / (1 + rank) if rank > 0 else rank
-    fall = float(falls(whole, pull).mean())
-    found = Halves(agreement, 1.0, float(shift.mean()), pull, fall, own, common, len(there))
-    overlap = np.mean([_overlap(*pair, found) for pair in pairs])
-    return replace(found, overlap=float(overlap))
+    return Halves(float(agreement), float(overlap), pull, own, common)
 
 
 def _split(
@@ -194,11 +181,11 @@ def _both_fitted(
     return TwoHalves(first, second, np.asarray(estimator.score_, dtype=np.float64))
 
 
-def _overlap(first: Half, second: Half, found: Halves) -> float:
+def _overlap(first: Half, second: Half, pull: float, doubt: float) -> float:
     """Return the share of physicians whose intervals overlap, widened as those of the whole are."""
     # A half has twice the variance of the whole, and lies farther above its limit.
-    doubt = float(np.sqrt(2) * np.hypot(found.own_doubt, found.common_doubt))
-    pull = 2**SLOWEST * found.pull if first.is_bound else 0.0
+    doubt = float(np.sqrt(2) * doubt)
+    pull = 2**SLOWEST * pull if first.is_bound else 0.0
     one, other = (
         widen(each.score, each.interval, falls(each.score, pull), doubt) for each in (first, second)
     )

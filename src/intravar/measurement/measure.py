@@ -163,12 +163,12 @@ def measured(
             for name, check in checks.items()
         }
         everybody = _everybody(steps, learned, settings)
-        found = {name: _judged(each[name], everybody[name]) for name in checks}
-        first = next(iter(found.values()))
-        if len(found) == 1:
+        measurements = {name: _judged(each[name], everybody[name]) for name in checks}
+        first = next(iter(measurements.values()))
+        if len(measurements) == 1:
             return first
         steps.tell.step("measuring the decisions together")
-        return replace(first, together=together_of(request, found, everybody))
+        return replace(first, together=together_of(request, measurements, everybody))
 
 
 def _learned(
@@ -295,8 +295,8 @@ def _checked(
         checks = checked_each(source, request, settings.spool, whole=whole)
     for line in dict.fromkeys(line for each in checks.values() for line in each.leak_lines()):
         steps.tell.note(f"possible leak: {line}")
-    for found in checks.values():
-        largest = int(found.panels.table["n_patients"].max())  # type: ignore[arg-type]
+    for check in checks.values():
+        largest = int(check.panels.table["n_patients"].max())  # type: ignore[arg-type]
         if largest < FEWEST_IN_A_PANEL:
             raise InputError(
                 "no {decider} has {fewest_in_a_panel} {cases} or more (the largest panel "

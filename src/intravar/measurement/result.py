@@ -234,18 +234,18 @@ class Measurement:
 
     def __repr__(self) -> str:
         if self.together is not None:
-            each = [f"{name}\n{found!r}" for name, found in self.decisions.items()]
-            unread = any(found.verdict == NOTHING for found in self.decisions.values())
+            each = [f"{name}\n{one!r}" for name, one in self.decisions.items()]
+            unread = any(one.verdict == NOTHING for one in self.decisions.values())
             return "\n\n".join([*([] if unread else [self.together.joint.describe()]), *each])
         lines = [self._headline()]
-        told = self.table.clear() if self.verdict == NOTHING else self.table
-        first = told.head(MOST_PRINTED).iter_rows(named=True)
+        shown = self.table.clear() if self.verdict == NOTHING else self.table
+        first = shown.head(MOST_PRINTED).iter_rows(named=True)
         claim, words = claim_of(self.main.evidence), self.request.words
         lines += [
             f"{row['physician']}: {in_words(row, claim, words, self.compared)}" for row in first
         ]
-        if told.height > MOST_PRINTED:
-            lines.append(f"... and {told.height - MOST_PRINTED} more")
+        if shown.height > MOST_PRINTED:
+            lines.append(f"... and {shown.height - MOST_PRINTED} more")
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
 
     def _headline(self) -> str:

@@ -104,17 +104,15 @@ class Scores:
 
     def take(self, rows: IntArray) -> Scores:
         """Return the scores of some physicians."""
-        return Scores(
-            self.physician[rows],
-            self.n_patients[rows],
-            self.n_for[rows],
-            self.discordance[rows],
-            [self.reason[row] for row in rows],
-            Interval(*(end[rows] for end in self.interval)),
-            {name: values[rows] for name, values in self.columns.items()},
-            self.scale,
-            self.most,
-            self.upper,
+        return replace(
+            self,
+            physician=self.physician[rows],
+            n_patients=self.n_patients[rows],
+            n_for=self.n_for[rows],
+            discordance=self.discordance[rows],
+            reason=[self.reason[row] for row in rows],
+            interval=Interval(*(end[rows] for end in self.interval)),
+            columns={name: values[rows] for name, values in self.columns.items()},
         )
 
 
@@ -143,8 +141,8 @@ def _assessed(scores: Scores, counted: BoolArray) -> dict[str, FloatArray]:
     values = {"score": scores.discordance, **scores.interval._asdict()}
     known = {name: np.where(counted, each, np.nan) for name, each in values.items()}
     profile = {"physician": scores.physician, "n_patients": scores.n_patients, **known}
-    found = assess(pl.DataFrame(profile), scale=scores.scale, most=scores.most).table
-    columns = found.select(_ASSESSED).cast(pl.Float64).fill_null(float("nan"))
+    table = assess(pl.DataFrame(profile), scale=scores.scale, most=scores.most).table
+    columns = table.select(_ASSESSED).cast(pl.Float64).fill_null(float("nan"))
     return {name: columns[name].to_numpy() for name in _ASSESSED}
 
 
@@ -227,11 +225,11 @@ def with_rates(scores: Scores) -> tuple[float, float] | None:
         With the rate, and with 2 rate (1 - rate), what the rate alone would give for a score.
     """
     rate = scores.n_for / np.where(scores.n_patients > 0, scores.n_patients, np.nan)
-    found = [
+    alike = [
         rank_correlation(scores.discordance, each, FEWEST_TOGETHER)
         for each in (rate, rate * (1 - rate))
     ]
-    return None if found[0] is None or found[1] is None else (found[0], found[1])
+    return None if alike[0] is None or alike[1] is None else (alike[0], alike[1])
 
 
 def claim_of(evidence: Evidence) -> str:
@@ -258,14 +256,14 @@ def in_words(
     'of 100 pairs of comparable patients, at most 25 get different decisions'
     """
     if row.get("band_low") is not None:
-        told = within(row["band_low"], row["band_high"], claim=claim)
+        figure = within(row["band_low"], row["band_high"], claim=claim)
     elif not row["reportable"]:
         return f"not reportable: {row['reason']}"
     elif row["discordance"] is None:
-        told = f"between {hundred(row['identified_low'])} and {hundred(row['identified_high'])}"
+        figure = f"between {hundred(row['identified_low'])} and {hundred(row['identified_high'])}"
     else:
-        told = about(row["discordance"], row["low"], row["high"], claim)
-    return f"of 100 {words.said(compared)}, {told} get different decisions"
+        figure = about(row["discordance"], row["low"], row["high"], claim)
+    return f"of 100 {words.said(compared)}, {figure} get different decisions"
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,7 +121,7 @@ def read_strengths(
     mean = {left_out: float(loss.mean()) for left_out, loss in losses.items()}
     turned = _turned_round(losses, min(mean[()], discordance), share)
     here = share_explained(discordance, share, turned)
-    found = []
+    reasons = []
     for name in tried:
         rise = losses[(name,)] - losses[()]
         if rise.mean() <= SURE * rise.std() / np.sqrt(len(rise)):
@@ -131,8 +131,8 @@ def read_strengths(
         without, lowered = (
             discordance_at(here + change, share, turned) for change in (-strength, strength)
         )
-        found.append(Reason(name, max(discordance, without), min(discordance, lowered)))
-    strongest_first = sorted(found, key=lambda reason: (reason.lowered, -reason.without))
+        reasons.append(Reason(name, max(discordance, without), min(discordance, lowered)))
+    strongest_first = sorted(reasons, key=lambda reason: (reason.lowered, -reason.without))
     return Unrecorded(discordance, tuple(strongest_first), len(tried), turned)
 
 

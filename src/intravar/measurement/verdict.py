@@ -197,7 +197,7 @@ def ranking_reliability(group: Group, halves: Halves | None) -> float:
     Examples
     --------
     >>> group = Group(0.2, 0.18, 0.22, 0.05, 0.03, 0.08, 0.001, 20, reliability=0.8)
-    >>> round(ranking_reliability(group, Halves(0.5, 1.0, 0.01, 0.02, 0.05, 0.0, 0.0, 20)), 2)
+    >>> round(ranking_reliability(group, Halves(0.5, 1.0, 0.02, 0.0, 0.0)), 2)
     0.7
     """
     if halves is None:
@@ -222,8 +222,7 @@ def _against_ranks(grounds: Grounds, group: Group) -> list[str]:
         "agreement": 1.0 if grounds.agreement is None else grounds.agreement,
     }
     tests = [
-        *_without_a_rule(grounds, values),
-        *_without_differences(grounds, group, reliability),
+        *_without_an_order(grounds, group, values["explained"], reliability),
         *_with_other_meanings(grounds, group, values),
     ]
     reasons: list[str] = [Sentence(words, **values) for holds, words in tests if holds]
@@ -231,45 +230,36 @@ def _against_ranks(grounds: Grounds, group: Group) -> list[str]:
     return reasons or [FEW_RANKED] * few
 
 
-def _without_a_rule(grounds: Grounds, values: Mapping[str, float]) -> list[tuple[bool, str]]:
+def _without_an_order(
+    grounds: Grounds, group: Group, explained: float, reliability: float
+) -> list[tuple[bool, str]]:
     evidence = grounds.evidence
-    found = not evidence.by_rate and grounds.rule_found >= RULE_FOUND
+    rule = not evidence.by_rate and grounds.rule_found >= RULE_FOUND
+    several, little = group.n_physicians > 1, group.differences == "less than matters"
+    learned = several and evidence.learned  # what was counted needs no halves
     return [
         (
             evidence.by_rate,
             "the score is that of the rate alone: it says nothing about comparable {cases}",
         ),
-        (not evidence.by_rate and not found, NO_RULE.template),
+        (not evidence.by_rate and not rule, NO_RULE.template),
         (
-            found and values["explained"] < LITTLE_EXPLAINED,
+            rule and explained < LITTLE_EXPLAINED,
             "what is recorded explains hardly anything of how decisions of a usual {decider} vary: "
             "{cases} alike in the record are hardly more alike than any two {cases}",
         ),
         (
-            found and not evidence.follows,
+            rule and not evidence.follows,
             "{deciders} follow rules of their own that this method cannot follow: to decide by "
             "another rule looks like deciding inconsistently (predictability asks for no rule)",
         ),
-    ]
-
-
-def _without_differences(
-    grounds: Grounds, group: Group, reliability: float
-) -> list[tuple[bool, str]]:
-    if group.n_physicians < 2:
-        return [(True, "there is one {decider} only")]
-    little = group.differences == "less than matters"
-    learned = grounds.evidence.learned  # what was counted needs no halves
-    return [
-        (little, "{deciders} differ by less than matters"),
+        (not several, "there is one {decider} only"),
+        (several and little, "{deciders} differ by less than matters"),
         (
-            not little and not group.differ,
+            several and not little and not group.differ,
             "the differences between {deciders} are too small to tell from chance",
         ),
-        (
-            learned and grounds.halves is None,
-            "panels are too small to be halved and compared",
-        ),
+        (learned and grounds.halves is None, "panels are too small to be halved and compared"),
         (
             learned and reliability < RANKABLE,
             "two halves of the {cases} do not keep the {deciders_own} order (reliability "

@@ -116,15 +116,15 @@ def with_others(one: OneDecision, others: Others) -> OneDecision:
 def with_everybody(
     decisions: Mapping[str, OneDecision],
     settings: RunSettings,
-    told: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
 ) -> dict[str, OneDecision]:
     """Score everybody by what was learned from the sample, every decision in one pass.
 
-    `told` hears how many buckets of how many are read.
+    `progress` hears how many buckets of how many are read.
     """
     checks = {name: each.check for name, each in decisions.items()}
     by = {name: read_by(each) for name, each in decisions.items()}
-    others = read_others(checks, by, settings, told)
+    others = read_others(checks, by, settings, progress)
     return {name: with_others(each, others[name]) for name, each in decisions.items()}
 
 

@@ -88,11 +88,11 @@ def _predicted(
     values, code = np.full(shape, MISSING, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     own, pooled = np.full(shape, 0.5), np.full(shape, 0.5)
     alone = []
-    for k, (measurement, told) in enumerate(zip(measurements.values(), patients, strict=True)):
-        at = np.searchsorted(rows, told["row"].to_numpy())
-        code[at] = told["physician"].replace_strict(named, np.arange(len(named))).to_numpy()
+    for k, (measurement, predicted) in enumerate(zip(measurements.values(), patients, strict=True)):
+        at = np.searchsorted(rows, predicted["row"].to_numpy())
+        code[at] = predicted["physician"].replace_strict(named, np.arange(len(named))).to_numpy()
         values[at, k], own[at, k], pooled[at, k] = (
-            told[name].to_numpy() for name in ("decision", "own", "pooled")
+            predicted[name].to_numpy() for name in ("decision", "own", "pooled")
         )
         scored = np.full((len(named), 3), np.nan)
         table = measurement.table.filter(pl.col("physician").is_in(named.implode()))

@@ -139,7 +139,7 @@ def two_classes(pooled: FloatArray, stratum: IntArray, n_strata: int) -> IntArra
     >>> two_classes(q, np.array([0, 0, 0, 0, 1, 1]), 2).tolist()
     [0, 0, 1, 1, 0, 1]
     """
-    found = np.zeros(len(pooled), dtype=np.int64)
+    mostly_yes = np.zeros(len(pooled), dtype=np.int64)
     for number in range(n_strata):
         rows = np.flatnonzero(stratum == number)
         ordered = np.sort(pooled[rows])
@@ -152,8 +152,8 @@ def two_classes(pooled: FloatArray, stratum: IntArray, n_strata: int) -> IntArra
         # A cut between equal values is none.
         between[ordered[1:] == ordered[:-1]] = -np.inf
         cut = int(np.argmax(between))
-        found[rows] = pooled[rows] > ordered[cut]
-    return found
+        mostly_yes[rows] = pooled[rows] > ordered[cut]
+    return mostly_yes
 
 
 def _ends(patients: DealtPatients, kind: IntArray, shape: tuple[int, int, int]) -> Interval:
@@ -164,8 +164,8 @@ def _ends(patients: DealtPatients, kind: IntArray, shape: tuple[int, int, int]) 
         if not len(rows):
             continue
         cell = patients.code[rows] * shape[2] + patients.stratum[rows]
-        found = cell_bound(patients.own[rows], patients.decision[rows], cell, shape[1] * shape[2])
-        for all_cells, values in zip(ends, found, strict=True):
+        bounds = cell_bound(patients.own[rows], patients.decision[rows], cell, shape[1] * shape[2])
+        for all_cells, values in zip(ends, bounds, strict=True):
             all_cells[number] = values.reshape(shape[1:])
     return Interval(*ends)
 
@@ -310,8 +310,8 @@ def subgroups(patients: pl.DataFrame, physicians: pl.Series, dealt: Dealt) -> St
 def learn_dated(method: Estimator, prepared: Prepared) -> Estimator:
     """Return the method that measures, learned with the period as one covariate more."""
     dated, _ = with_period(prepared.observed, prepared.dealt["date"])
-    found: Estimator = clone(method).fit_observed(dated)
-    return found
+    fitted: Estimator = clone(method).fit_observed(dated)
+    return fitted
 
 
 def course_of(
