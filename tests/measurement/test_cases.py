@@ -72,6 +72,9 @@ def test_counting_alone(readings: pl.DataFrame, found: intravar.Measurement) -> 
     np.testing.assert_array_equal(
         counted.physicians["discordance"], found.physicians["contradiction"]
     )
+    rates = readings.group_by("doctor").agg(pl.len(), pl.col("y").mean()).sort("doctor")
+    assert counted.physicians["n_patients"].to_list() == rates["len"].to_list()
+    np.testing.assert_allclose(counted.physicians["rate"], rates["y"])
     with pytest.raises(InputError, match="say which case was seen with case"):
         intravar.measure(readings, physician="doctor", decision="y", method="repeats")
     with pytest.raises(InputError, match="no physician saw a case of column case twice"):
@@ -96,7 +99,7 @@ def test_a_reader_with_many_repeats_is_shown() -> None:
     n = np.array([393, 305, 119, 60, 300])
     model = Repeats()
     share = differ / seen
-    counted = SeenTwice(model, 2 * n, share, share - 0.05, share + 0.05, seen)
+    counted = SeenTwice(model, 2 * n, n, share, share - 0.05, share + 0.05, seen)
     assert hidden_repeats(counted, n, 11).tolist() == [False, False, True, True, False]
     told = shown_repeats(counted, n, 11)
     assert told["n_repeats"].tolist() == [380, 290, 100, 40, 200]
@@ -115,7 +118,7 @@ def test_cases_seen_once_do_not_follow(twice: int, once: int, share: float) -> N
         """Return what would be told of each, a row of its own; nothing known where it is hidden."""
         sizes, nothing = np.full(len(twice), n), np.full(len(twice), np.nan)
         share = np.array(differ) / np.array(twice)
-        seen = SeenTwice(Repeats(), 2 * sizes, share, nothing, nothing, np.array(twice))
+        seen = SeenTwice(Repeats(), 2 * sizes, sizes, share, nothing, nothing, np.array(twice))
         rows = np.column_stack(list(shown_repeats(seen, sizes, 11).values()))
         rows[hidden_repeats(seen, sizes, 11)] = np.nan
         return rows

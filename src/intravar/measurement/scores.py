@@ -274,8 +274,8 @@ class SeenTwice:
     ----------
     model
         The counts of everybody.
-    n_decisions
-        Decisions of each physician, those on cases seen again included.
+    n_decisions, n_for
+        Decisions of each physician, those on cases seen again included; and those of them for.
     contradiction, low, high
         Share of self-contradictions and its 95 % interval; NaN where no case was seen twice.
     n_repeats
@@ -284,6 +284,7 @@ class SeenTwice:
 
     model: Repeats
     n_decisions: IntArray
+    n_for: IntArray
     contradiction: FloatArray
     low: FloatArray
     high: FloatArray
@@ -302,7 +303,7 @@ class SeenTwice:
         return Scores(
             observed.named,
             self.n_decisions,
-            observed.counts[1],
+            self.n_for,
             self.contradiction,
             [None if n else NO_REPEATS for n in self.n_repeats],
             Interval(self.low, self.high, np.where(self.n_repeats > 0, error, np.nan)),
@@ -347,10 +348,13 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
             "that is equal where the same case was seen again",
             case_column=option("case"),
         )
-    decisions = dict(cases["physician"].cast(pl.String).value_counts().iter_rows())
+    own = cases.group_by(pl.col("physician").cast(pl.String)).agg(pl.len(), pl.sum("decision"))
+    counts = {name: (n, n_for) for name, n, n_for in own.iter_rows()}
+    listed = np.array([counts[str(name)] for name in prepared.observed.physicians], np.int64)
     return SeenTwice(
         model,
-        np.array([decisions[str(name)] for name in prepared.observed.physicians], dtype=np.int64),
+        listed[:, 0],
+        listed[:, 1],
         model.score_[order],
         model.low_[order],
         model.high_[order],
