@@ -6,7 +6,7 @@ from benchmarks.review import leaning, one_draw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intravar.review.design import draw_pairs, share_different
+from intravar.review.design import GUESS, SHARE_DIFFERENT, draw_pairs
 from intravar.review.estimate import (
     Kind,
     discordance_of,
@@ -96,8 +96,11 @@ def test_errors_of_reviewers_lean_towards_the_record() -> None:
 
 
 def test_most_pairs_are_drawn_where_it_is_least_sure() -> None:
-    assert share_different((0.5, 0.5)) == pytest.approx(0.5)
-    assert share_different((0.2, 0.8)) > 0.6
+    """Shares of 0.5 and 0.7 comparable: the variance of log c1 - log c0 is smallest at 0.6."""
+    first, second = ((1 - share) / share for share in GUESS)
+    share = np.linspace(0.01, 0.99, 99)
+    variance = first / share + second / (1 - share)
+    assert pytest.approx(share[variance.argmin()], abs=0.011) == SHARE_DIFFERENT
 
 
 def test_a_simulated_review_recovers_the_truth() -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -85,17 +85,10 @@ def _work(questions: Connection, log: str) -> None:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_the_app, daemon=True).start()
-    while True:
-        task, given = questions.recv()
-        questions.send(_answer(task, given))
-
-
-def _end_with_the_app() -> None:
-    app = multiprocessing.parent_process()
-    if app is not None:
-        app.join()
-    os._exit(0)
+    with suppress(EOFError, OSError):  # the app has ended
+        while True:
+            task, given = questions.recv()
+            questions.send(_answer(task, given))
 
 
 def _answer(task: str, given: dict[str, Any]) -> Any:

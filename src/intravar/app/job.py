@@ -112,7 +112,9 @@ class Job:
         # What has taken longer than expected will go on a little longer.
         left = max(self.expected - so_far, so_far / 10)
         if parts and parts[-1]["left"] is not None:
-            left = max(left, float(parts[-1]["left"]))
+            left = max(left, parts[-1]["left"])
+        elif steps and steps[-1][1].get("seconds"):
+            left = max(left, steps[-1][1]["at"] + steps[-1][1]["seconds"] - now)
         ends = [*(line["at"] for _, line in steps[1:]), None if running else now]
         notes = [line["note"] for line in lines if "note" in line]
         if state == "stopped":

@@ -114,7 +114,7 @@ class StepLines(_TimeLeft):
     def step(self, words: str, seconds: float | None = None) -> None:
         """See :class:`intravar.processes.Listener`."""
         self._first = None
-        _line(step=words)
+        _line(step=words, seconds=seconds)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
         """See :class:`intravar.processes.Listener`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import cycle, islice
 
@@ -15,26 +14,15 @@ from intravar.review.store import DrawnPair, Stored
 
 #: Before anything is reviewed: shares of pairs decided differently, and alike, thought comparable.
 GUESS = (0.5, 0.7)
+#: Share of reviewed pairs that should be decided differently: with shares c as guessed, the odds
+#: sqrt((1 - c) / c) of both kinds make the variance of log c1 - log c0 smallest.
+SHARE_DIFFERENT = 0.6
 PAIRS = 120
 #: Fewer pairs say nothing; more than these nobody reviews.
 FEWEST_PAIRS, MOST_PAIRS = 20, 5_000
 MOST_REVIEWERS = 20
 #: Share that two people review, where there are two.
 TWICE = 0.2
-
-
-def share_different(guess: tuple[float, float] = GUESS) -> float:
-    """Return the share of reviewed pairs that should be decided differently.
-
-    It makes the variance of log c1 - log c0 smallest, and so that of the discordance.
-
-    Examples
-    --------
-    >>> round(share_different(), 2)
-    0.6
-    """
-    first, second = (math.sqrt((1 - share) / share) for share in guess)
-    return first / (first + second)
 
 
 def checked_size(pairs: int, reviewers: int, twice: float | None) -> float:
@@ -111,7 +99,7 @@ def _of_each_kind(different: BoolArray, n: int, before: BoolArray) -> dict[bool,
         n = min(n, *(int(each + 1e-9) for each in room))
         first = round(share * n)
         return {True: min(first, left[True]), False: min(n - first, left[False])}
-    first = min(round(share_different() * n), left[True])
+    first = min(round(SHARE_DIFFERENT * n), left[True])
     second = min(n - first, left[False])
     return {True: min(n - second, left[True]), False: second}
 

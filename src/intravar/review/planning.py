@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from intravar.errors import InputError
-from intravar.review.design import GUESS, share_different
+from intravar.review.design import GUESS, SHARE_DIFFERENT
 from intravar.review.estimate import Kind, estimate
 from intravar.review.publishing import publishable
 from intravar.review.reading import judged_pairs, kinds_of
@@ -82,10 +82,9 @@ def plan(folder: str | os.PathLike[str], sizes: tuple[int, ...] = SIZES) -> Plan
     first, second = kinds_of(judged_pairs(read_stored(opened.private)))
     enough = min(first.worth, second.worth) >= 10 and min(first.comparable, second.comparable) >= 1
     comparable = (first.share, second.share) if enough else GUESS
-    share = share_different()
     found = []
     for size in sizes:
-        n1 = round(share * size)
+        n1 = round(SHARE_DIFFERENT * size)
         n0 = size - n1
         c1, c0 = comparable[0] * n1, comparable[1] * n0
         value = estimate(record, Kind.whole(c1, n1), Kind.whole(c0, n0), n_frame)
