@@ -301,7 +301,8 @@ class CommonEstimator(Estimator):
         """
         reading: Self = clone(self)
         reading._describe(panels)
-        reading._take(common, panels, None)
+        reading.common_ = common
+        reading._read(common, panels, None)
         return reading
 
     def reader(self) -> Reader:
@@ -310,12 +311,8 @@ class CommonEstimator(Estimator):
         return Reader(clone(self), self.common_)
 
     def _fit(self, observed: Observed) -> None:
-        common, handed_in = self._learn(observed)
-        self._take(common, observed, handed_in)
-
-    def _take(self, common: Any, observed: Observed, handed_in: Any) -> None:
-        self.common_ = common
-        self._read(common, observed, handed_in)
+        self.common_, handed_in = self._learn(observed)
+        self._read(self.common_, observed, handed_in)
 
     @abstractmethod
     def _learn(self, observed: Observed) -> tuple[Any, Any]:
@@ -383,13 +380,11 @@ METHODS = Methods(
 REPEATS = "repeats"
 #: What can be told about every method, the one that takes cases instead of covariates included.
 DESCRIBED = Methods({**METHODS.data, REPEATS: "repeats.Repeats"})
-#: Methods that measure by default, the best that is there first.
-PREFERRED = ("predictability", "latent-rule")
 
 
 def default_method() -> str:
     """Return the method that measures a user's own data unless another is named."""
-    return next(name for name in PREFERRED if name in METHODS)
+    return "predictability"
 
 
 def introduce(method: Estimator) -> str:

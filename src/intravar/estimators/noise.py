@@ -190,6 +190,7 @@ def noise(
     groups: Any = None,
     level: float = LEVEL,
     random_state: int = 0,
+    n_jobs: int | None = None,
 ) -> Noise:
     """Take noise apart: level, pattern and occasion.
 
@@ -205,6 +206,8 @@ def noise(
         Nominal coverage of the intervals.
     random_state
         Of the folds; nothing else is random.
+    n_jobs
+        Threads to learn with; results do not depend on it.
 
     Examples
     --------
@@ -217,14 +220,18 @@ def noise(
     True
     """
     observed = Observed.of(X, y, physician_or_groups(physician, groups), keep_missing=True)
-    found = noise_of(observed, level=level, seed=random_state)
+    found = noise_of(observed, level=level, seed=random_state, n_jobs=n_jobs)
     return as_they_came(found, as_pandas=observed.as_pandas)
 
 
-def noise_of(observed: Observed, *, level: float = LEVEL, seed: int = 0) -> Noise:
+def noise_of(
+    observed: Observed, *, level: float = LEVEL, seed: int = 0, n_jobs: int | None = None
+) -> Noise:
     """Take apart the noise of input that was checked before; see :func:`noise`."""
     z = float(norm.ppf((1 + checked_level(level)) / 2))
-    parts = observed.learn(("noise", N_FOLDS, seed), lambda: _components(observed, seed))
+    parts = observed.learn(
+        ("noise", N_FOLDS, seed), lambda: _components(observed, seed, n_jobs or 1)
+    )
     rows = []
     for name, (value, error) in parts.items():
         reach = z * error if np.isfinite(error) else np.nan
@@ -233,9 +240,9 @@ def noise_of(observed: Observed, *, level: float = LEVEL, seed: int = 0) -> Nois
     return Noise(**{name: part.value for name, part in parts.items()}, table=table)
 
 
-def _components(observed: Observed, seed: int) -> dict[str, NoisePart]:
-    learned = held_out(observed, N_FOLDS, seed)
-    halves = half_predictions(observed, N_FOLDS, seed)
+def _components(observed: Observed, seed: int, n_threads: int) -> dict[str, NoisePart]:
+    learned = held_out(observed, N_FOLDS, seed, n_threads)
+    halves = half_predictions(observed, N_FOLDS, seed, n_threads)
     predicted = learned.predicted
     personal = FoldPredictions(predicted.personal, tuple(own for own, _ in halves))
     pooled = FoldPredictions(predicted.pooled, tuple(shared for _, shared in halves))

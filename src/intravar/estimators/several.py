@@ -9,7 +9,7 @@ probability of every combination follow the bounds of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -133,7 +133,13 @@ class PredictedDecisions:
 
 @renamed(seed="random_state")
 def several_decisions(
-    X: Any, decisions: Any, physician: Any = None, *, groups: Any = None, random_state: int = 0
+    X: Any,
+    decisions: Any,
+    physician: Any = None,
+    *,
+    groups: Any = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
 ) -> Several:
     """Measure several decisions at once.
 
@@ -148,6 +154,8 @@ def several_decisions(
         Physician per patient, by any name; give it as either.
     random_state
         Of the folds; nothing else is random.
+    n_jobs
+        Threads to learn with; results do not depend on it.
 
     Examples
     --------
@@ -159,11 +167,13 @@ def several_decisions(
     ['decision', 'decision_2']
     """
     who = physician_or_groups(physician, groups)
-    found = several_of(predict_decisions(X, decisions, who, random_state))
+    found = several_of(predict_decisions(X, decisions, who, random_state, n_jobs))
     return as_they_came(found, as_pandas=is_pandas(X, decisions, who))
 
 
-def predict_decisions(X: Any, decisions: Any, physician: Any, seed: int) -> PredictedDecisions:
+def predict_decisions(
+    X: Any, decisions: Any, physician: Any, seed: int, n_jobs: int | None = None
+) -> PredictedDecisions:
     """Predict each decision on its own; see :func:`several_decisions`."""
     table = nw.from_native(decisions, eager_only=True).to_polars()
     names = checked_names(table.columns)
@@ -177,7 +187,7 @@ def predict_decisions(X: Any, decisions: Any, physician: Any, seed: int) -> Pred
             raise InputError(
                 f"every decision in column '{name}' is the same; there is nothing to compare"
             )
-        model = Predictability(random_state=seed).fit(
+        model = Predictability(random_state=seed, n_jobs=n_jobs).fit(
             everybody.covariates[rows], values[rows, k], everybody.named[everybody.code[rows]]
         )
         own[rows, k], pooled[rows, k] = model.predicted_, model.pooled_
@@ -219,94 +229,88 @@ def common_folds(covariates: FloatArray, values: IntArray, code: IntArray, seed:
     return panels.as_given(panels.deal(N_FOLDS, seed))
 
 
-def several_of(found: PredictedDecisions) -> Several:
+def several_of(predicted: PredictedDecisions) -> Several:
     """Say what predictions of each decision tell together; see :func:`several_decisions`."""
-    J = len(found.physician)
+    J, n_decisions = len(predicted.physician), len(predicted.names)
     across = across_decisions(
-        found.own,
-        found.pooled,
-        found.decided.astype(np.float64),
-        found.known,
-        found.code,
-        found.fold,
+        predicted.own,
+        predicted.pooled,
+        predicted.decided.astype(np.float64),
+        predicted.known,
+        predicted.code,
+        predicted.fold,
     )
-    rows = np.flatnonzero(found.known.all(axis=1))
+    rows = np.flatnonzero(predicted.known.all(axis=1))
     if len(rows) < FEWEST_PATIENTS:
         raise InputError(
             f"all decisions are known in {len(rows)} rows only; at least {FEWEST_PATIENTS} are "
             "needed to measure them together"
         )
-    code, decided, predicted = found.code[rows], found.decided[rows], across.predicted[rows]
-    chain = conditionals(predicted, decided, code, found.fold[rows])
+    code, decided, chance = predicted.code[rows], predicted.decided[rows], across.predicted[rows]
+    chain = conditionals(chance, decided, code, predicted.fold[rows])
     at, table = positions(decided), chained(chain)
-    size = np.bincount(code, minlength=J)
     joint = differ_bound(table, at, code, J)
-    ignoring = if_apart(predicted, decided, code, J)
-    number = difference_bound(predicted, table, at, code, J)
-    n_decisions = len(found.names)
+    apart = if_apart(chance, decided, code, J)
+    number = difference_bound(chance, table, at, code, J)
     most = 1 - 0.5**n_decisions
-    low, high = _ends(joint, most)
-    few, many = _ends(number, 0.5)
-    physicians = pl.DataFrame(
+    physicians = _frame(
         {
-            "physician": found.physician,
-            "n_patients": size,
-            "differ": np.minimum(joint.score, most),
-            "differ_low": low,
-            "differ_high": high,
+            "physician": predicted.physician,
+            "n_patients": np.bincount(code, minlength=J),
+            **_limited("differ", joint, most),
             "differ_error": joint.interval(LEVEL).standard_error,
-            "differ_apart": np.minimum(ignoring.score, most),
-            "n_differences": n_decisions * np.minimum(number.score, 0.5),
-            "n_differences_low": n_decisions * few,
-            "n_differences_high": n_decisions * many,
+            "differ_apart": np.minimum(apart.score, most),
+            **_limited("n_differences", number, 0.5, n_decisions),
         }
-    ).with_columns(pl.col(pl.Float64).fill_nan(None))
+    )
+    known = physicians.filter(pl.col("differ").is_not_null())
+    weights = known["n_patients"].to_numpy()
     return Several(
-        found.names,
+        predicted.names,
         physicians,
-        pl.concat(_of_decision(found, across, k, chain, rows) for k in range(n_decisions)),
-        *_pairs(found, across),
+        pl.concat(_of_decision(predicted, across, k, chain, rows) for k in range(n_decisions)),
+        *_pairs(predicted, across),
         *(
-            _mean(physicians[name], physicians["n_patients"])
+            float(np.average(known[name].to_numpy(), weights=weights))
             for name in ("differ", "differ_apart", "n_differences")
         ),
     )
 
 
-def _ends(found: Bound, most: float) -> tuple[FloatArray, FloatArray]:
-    low, high, _ = found.interval(LEVEL)
-    return np.minimum(low, most), np.minimum(high, most)
+def _limited(name: str, limit: Bound, most: float, times: int = 1) -> dict[str, FloatArray]:
+    """Return the columns of a bound with its ends, none above the most that it can be."""
+    low, high, _ = limit.interval(LEVEL)
+    values = {name: limit.score, f"{name}_low": low, f"{name}_high": high}
+    return {column: times * np.minimum(value, most) for column, value in values.items()}
 
 
-def _mean(values: pl.Series, n_patients: pl.Series) -> float:
-    known = values.is_not_null().to_numpy()
-    weights = n_patients.to_numpy()[known]
-    return float(np.average(values.to_numpy()[known], weights=weights))
+def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def _of_decision(
-    found: PredictedDecisions,
+    predicted: PredictedDecisions,
     across: Across,
     k: int,
     chain: Sequence[FloatArray],
     complete: IntArray,
 ) -> pl.DataFrame:
-    J = len(found.physician)
-    rows = np.flatnonzero(found.known[:, k])
-    code, y = found.code[rows], found.decided[rows, k]
-    alone = np.minimum(found.alone[k], 0.5)
+    J = len(predicted.physician)
+    rows = np.flatnonzero(predicted.known[:, k])
+    code, y = predicted.code[rows], predicted.decided[rows, k]
+    alone = np.minimum(predicted.alone[k], 0.5)
     # Chance is held back in full: this is an estimate, beside the bound that is none.
     shrunk = bound(losses_of(across.predicted[rows, k], y), code, J, None, 0.0)
     given = np.full(J, np.nan)
     if k:
-        before = positions(found.decided[complete, :k])
+        before = positions(predicted.decided[complete, :k])
         chance = chain[k][np.arange(len(complete)), before]
-        last = found.decided[complete, k]
-        given = bound(losses_of(chance, last), found.code[complete], J).score
-    return pl.DataFrame(
+        losses = losses_of(chance, predicted.decided[complete, k])
+        given = bound(losses, predicted.code[complete], J).score
+    return _frame(
         {
-            "physician": found.physician,
-            "decision": [found.names[k]] * J,
+            "physician": predicted.physician,
+            "decision": [predicted.names[k]] * J,
             "n_patients": np.bincount(code, minlength=J),
             "discordance": alone[:, 0],
             "low": alone[:, 1],
@@ -314,47 +318,54 @@ def _of_decision(
             "across": np.clip(shrunk.score - across.excess[:, k], 0.0, 0.5),
             "given": np.minimum(given, 0.5),
         }
-    ).with_columns(pl.col(pl.Float64).fill_nan(None))
+    )
 
 
-def _pairs(found: PredictedDecisions, across: Across) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _pairs(predicted: PredictedDecisions, across: Across) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return how two decisions go together, over all patients and by physician."""
     everybody, each = [], []
-    J, z = len(found.physician), float(norm.ppf((1 + LEVEL) / 2))
-    residual = found.decided - across.predicted
+    J, z = len(predicted.physician), float(norm.ppf((1 + LEVEL) / 2))
+    residual = predicted.decided - across.predicted
     spread = across.predicted * (1 - across.predicted)
-    for a, b in combinations(range(len(found.names)), 2):
-        rows = np.flatnonzero(found.known[:, a] & found.known[:, b])
-        named = {"first": found.names[a], "second": found.names[b]}
-        product = residual[rows, a] * residual[rows, b]
-        noise = spread[rows, a] * spread[rows, b]
-        scale = float(np.sqrt(spread[rows, a].mean() * spread[rows, b].mean()))
+    for pair in combinations(range(len(predicted.names)), 2):
+        rows = np.flatnonzero(predicted.known[:, pair].all(axis=1))
+        code, at = predicted.code[rows], (rows[:, None], list(pair))
+        product, noise, both, expected = (
+            values[at].prod(axis=1)
+            for values in (residual, spread, predicted.decided, across.predicted)
+        )
+        scale = float(np.sqrt(np.prod([spread[rows, k].mean() for k in pair])))
         correlation = float(product.mean()) / scale
         reach = z * float(product.std()) / scale / np.sqrt(len(rows))
-        both = found.decided[rows, a] * found.decided[rows, b]
+        first, second = (predicted.names[k] for k in pair)
         everybody.append(
-            named
-            | {
+            {
+                "first": first,
+                "second": second,
                 "n_patients": len(rows),
                 "together": float(both.mean()),
-                "expected": float((across.predicted[rows, a] * across.predicted[rows, b]).mean()),
+                "expected": float(expected.mean()),
                 "correlation": correlation,
                 "low": correlation - reach,
                 "high": correlation + reach,
-                "steadiness": float(across.correlation[a, b]),
+                "steadiness": float(across.correlation[pair]),
             }
         )
-        present, size = np.unique(found.code[rows], return_counts=True)
-        own, chance = (panel_means(each, found.code[rows], J)[present] for each in (product, noise))
-        shrunk = shrink(own / scale, np.sqrt(chance / size) / scale)
-        columns = {"correlation": shrunk.value, "low": shrunk.low, "high": shrunk.high}
-        counts = np.bincount(found.code[rows], minlength=J)
-        table = {"n_patients": counts} | {name: np.full(J, np.nan) for name in columns}
-        for name, values in columns.items():
-            table[name][present] = values
+        size = np.bincount(code, minlength=J)
+        present = np.flatnonzero(size)
+        own, chance = (panel_means(values, code, J)[present] for values in (product, noise))
+        shrunk = shrink(own / scale, np.sqrt(chance / size[present]) / scale)
+        columns = np.full((3, J), np.nan)
+        columns[:, present] = shrunk.value, shrunk.low, shrunk.high
         each.append(
-            pl.DataFrame({"physician": found.physician} | {k: [v] * J for k, v in named.items()})
-            .with_columns(**{name: pl.Series(values) for name, values in table.items()})
-            .with_columns(pl.col(pl.Float64).fill_nan(None))
+            _frame(
+                {
+                    "physician": predicted.physician,
+                    "first": [first] * J,
+                    "second": [second] * J,
+                    "n_patients": size,
+                    **dict(zip(("correlation", "low", "high"), columns, strict=True)),
+                }
+            )
         )
     return pl.DataFrame(everybody), pl.concat(each)

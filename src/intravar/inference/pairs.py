@@ -27,7 +27,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm, t
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import FloatArray
 from intravar.inference.intervals import LEVEL, Interval, checked_level, share_interval
 
 
@@ -104,7 +104,9 @@ def effective_pairs(
     ends = np.stack([np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)])
     if code.size == 0:
         return np.zeros(n_physicians), np.zeros(n_physicians)
-    cluster = _clusters(ends)
+    patients, (a, b) = np.unique(ends, return_inverse=True)
+    links = coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(len(patients),) * 2)
+    cluster = connected_components(links, directed=False)[1][a].astype(np.int64)
     of_cluster = np.zeros(cluster.max() + 1, dtype=np.int64)
     of_cluster[cluster] = code
     pairs, discordances = np.bincount(cluster), np.bincount(cluster, differs)
@@ -118,25 +120,10 @@ def effective_pairs(
         squares = total((discordances - share[of_cluster] * pairs) ** 2)
         variance = n_clusters / (n_clusters - 1) * squares / n_pairs**2
         worth = share * (1 - share) / variance
-    worth = np.minimum(worth, _different_pairs(code, ends, n_physicians))
+    # A pair in both directions counts once.
+    _, different = np.unique(np.sort(ends, axis=0), axis=1, return_index=True)
+    worth = np.minimum(worth, np.bincount(code[different], minlength=n_physicians))
     # Rounding leaves a hair of variance where every cluster has the same share.
     known = (n_clusters > 1) & (squares > 1e-12 * np.maximum(n_pairs, 1))
     worth = np.where(known, worth, n_clusters)
     return np.where(n_clusters == n_pairs, n_pairs, worth), n_clusters
-
-
-def _clusters(ends: IntArray) -> IntArray:
-    """Return the cluster of every pair."""
-    patients, (a, b) = np.unique(ends, return_inverse=True)
-    size = len(patients)
-    graph = coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(size, size))
-    _, component = connected_components(graph, directed=False)
-    # A component number that no pair uses cannot be: every patient here is in a pair.
-    return np.asarray(component[a], dtype=np.int64)
-
-
-def _different_pairs(code: IntArray, ends: IntArray, n_physicians: int) -> FloatArray:
-    """Return the number of pairs per physician, a pair in both directions counted once."""
-    low, high = ends.min(axis=0), ends.max(axis=0)
-    _, kept = np.unique(np.stack([low, high]), axis=1, return_index=True)
-    return np.bincount(code[kept], minlength=n_physicians).astype(np.float64)

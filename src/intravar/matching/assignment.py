@@ -18,7 +18,7 @@ neighbour lists.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -48,21 +48,6 @@ class Edges(NamedTuple):
     def take(self, chosen: BoolArray | IntArray) -> Edges:
         """Select some pairs."""
         return Edges(*(each[chosen] for each in self))
-
-
-class CostSource(Protocol):
-    """What the assignment needs to know about a panel."""
-
-    n: int
-
-    def cost(self, first: IntArray, second: IntArray) -> IntArray:
-        """Return the costs of the given pairs."""
-
-    def neighbours(self, k: int) -> Edges:
-        """Return pairs that join each patient to about ``k`` of its nearest others."""
-
-    def at_most(self, limits: IntArray) -> Edges:
-        """Return all pairs, ``first < second``, with ``2 cost <= limit[first] + limit[second]``."""
 
 
 def solve(distances: PanelDistances, neighbours: int = DEFAULT_NEIGHBOURS) -> IntArray:
@@ -106,11 +91,11 @@ class GridCosts:
         return np.rint(distances / self._unit).astype(np.int64)
 
     def cost(self, first: IntArray, second: IntArray) -> IntArray:
-        """See :class:`CostSource`."""
+        """Return the costs of the given pairs."""
         return self.rounded(self._distances.pairs(first, second))
 
     def neighbours(self, k: int) -> Edges:
-        """See :class:`CostSource`."""
+        """Return pairs that join each patient to about ``k`` of its nearest others."""
         parts = []
         # Of patients who are alike each gets others by lot: lists of the same few admit nothing.
         random = np.random.default_rng(0)
@@ -124,7 +109,7 @@ class GridCosts:
         return _joined(parts)
 
     def at_most(self, limits: IntArray) -> Edges:
-        """See :class:`CostSource`."""
+        """Return all pairs, ``first < second``, with ``2 cost <= limit[first] + limit[second]``."""
         parts, column = [], np.arange(self.n)
         for rows, block in self._distances.blocks():
             cost = self.rounded(block)
@@ -161,11 +146,11 @@ class TieBreakers:
         self._pairs = pairs._replace(cost=tie_breaker(pairs.first, pairs.second))
 
     def cost(self, first: IntArray, second: IntArray) -> IntArray:
-        """See :class:`CostSource`."""
+        """See :class:`GridCosts`."""
         return tie_breaker(first, second)
 
     def neighbours(self, k: int) -> Edges:
-        """See :class:`CostSource`."""
+        """See :class:`GridCosts`."""
         first, second, cost = self._pairs
         # The numbers are uniform, so a share of their range is a share of the pairs.
         degree = np.bincount(first, minlength=self.n) + np.bincount(second, minlength=self.n)
@@ -173,12 +158,14 @@ class TieBreakers:
         return self._pairs.take(cost * (fewest / k) <= 2.0**TIE_BITS)
 
     def at_most(self, limits: IntArray) -> Edges:
-        """See :class:`CostSource`."""
+        """See :class:`GridCosts`."""
         first, second, cost = self._pairs
         return self._pairs.take(2 * cost <= limits[first] + limits[second])
 
 
-def _optimum(source: CostSource, neighbours: int, feasible: IntArray) -> tuple[IntArray, Edges]:
+def _optimum(
+    source: GridCosts | TieBreakers, neighbours: int, feasible: IntArray
+) -> tuple[IntArray, Edges]:
     """Return an optimal assignment, and all pairs that an optimal one may use, each once."""
     everyone = np.arange(source.n)
     cycle = Edges(everyone, feasible, source.cost(everyone, feasible))

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -274,10 +274,6 @@ def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> H
     )
 
 
-#: What was learned of physicians' rates without each fold.
-_ByFold: TypeAlias = dict[int, Hyper]
-
-
 def losses_without(
     observed: Observed,
     origin: Sequence[str],
@@ -298,37 +294,22 @@ def losses_without(
     with threadpool_limits(limits=1, user_api="blas"):
         task = view.task(observed, n_folds, seeds[0])
         tasks = [task.dealt(seed) for seed in seeds]
-        whole, starts = _losses(tasks, np.ones(len(owner), dtype=np.bool_), [{} for _ in tasks])
-        left = in_threads(
-            [partial(_losses, tasks, ~np.isin(owner, names), starts) for names in sets], n_threads
-        )
-    return {(): whole} | {names: loss for names, (loss, _) in zip(sets, left, strict=True)}
+        left_out = [(), *sets]
+        work = [partial(_losses, tasks, ~np.isin(owner, names)) for names in left_out]
+        return dict(zip(left_out, in_threads(work, n_threads), strict=True))
 
 
-def _losses(
-    tasks: Sequence[Task], columns: BoolArray, starts: Sequence[_ByFold]
-) -> tuple[FloatArray, list[_ByFold]]:
-    predicted, learned = zip(
-        *(_predictions(task, columns, start) for task, start in zip(tasks, starts, strict=True)),
-        strict=True,
-    )
-    return np.asarray(2 * (tasks[0].y - np.mean(predicted, axis=0)) ** 2), list(learned)
-
-
-def _predictions(task: Task, columns: BoolArray, starts: _ByFold) -> tuple[FloatArray, _ByFold]:
-    """Predict every patient from the other folds, by some of the columns.
-
-    The search for what physicians have in common begins where it ended with all columns, without
-    the same fold.
-    """
-    bins = np.ascontiguousarray(task.bins[:, columns])
-    y, code, n_physicians = task.y, task.code, len(task)
-    found, learned = np.empty(len(y)), {}
-    for fold in range(task.n_folds):
-        own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)
-        score = common_trees(bins, y, code, others, task.half).crossed(bins, others, task.half)
-        Z = np.column_stack([np.ones(len(y)), score])
-        hyper = learn_hyper(Z, y, code, others, n_physicians, starts.get(fold))
-        found[own] = fit_rules(Z, y, code, others, n_physicians, hyper).predict(Z, code, own)
-        learned[fold] = hyper
-    return found, learned
+def _losses(tasks: Sequence[Task], columns: BoolArray) -> FloatArray:
+    """Predict every patient from the other folds, by some of the columns; return the losses."""
+    bins = np.ascontiguousarray(tasks[0].bins[:, columns])
+    y, code, n_physicians = tasks[0].y, tasks[0].code, len(tasks[0])
+    predicted = np.zeros(len(y))
+    for task in tasks:
+        for fold in range(task.n_folds):
+            own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)
+            score = common_trees(bins, y, code, others, task.half).crossed(bins, others, task.half)
+            Z = np.column_stack([np.ones(len(y)), score])
+            hyper = learn_hyper(Z, y, code, others, n_physicians)
+            rules = fit_rules(Z, y, code, others, n_physicians, hyper)
+            predicted[own] += rules.predict(Z, code, own) / len(tasks)
+    return np.asarray(2 * (y - predicted) ** 2)

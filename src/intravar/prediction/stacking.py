@@ -117,28 +117,17 @@ def fit_blend(table: FloatArray, y: IntArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class AxesTrees:
-    """Trees along personal axes, and the bins that they look at."""
-
-    edges: list[FloatArray]
-    trees: Trees
-
-    def scores(self, level: Level) -> FloatArray:
-        """Return the logit of P(yes) of some patients."""
-        return self.trees.scores(binned(level.features(), self.edges))
-
-
-@dataclass(frozen=True, eq=False)
 class Stack:
     """A mixture of the blend and of the axes' trees, learned from held-out predictions.
 
     Both blends have an intercept and weights of candidates, the blind one of those that do not know
-    who decides. `mixture` is the share of the axes' trees, which are None without one.
+    who decides. `mixture` is the share of the axes' trees, which are None without one; beside them
+    the edges of the bins that they look at.
     """
 
     blend: FloatArray
     mixture: float
-    grown: AxesTrees | None
+    axes_trees: tuple[Trees, list[FloatArray]] | None
     blind_blend: FloatArray
     blind: Sequence[str]
 
@@ -149,8 +138,8 @@ class Stack:
         """
         blended = summed(self.blend, list(level.logits.values()))
         blind = summed(self.blind_blend, [level.logits[name] for name in self.blind])
-        if self.grown is not None:
-            along = self.grown.scores(level)
+        if self.axes_trees is not None:
+            along = _along_axes(level, *self.axes_trees)
             blended = (1 - self.mixture) * blended + self.mixture * along
         return blended, blind
 
@@ -178,7 +167,7 @@ def fit_stack(
         known, other = level.take(np.flatnonzero(inside)), level.take(np.flatnonzero(~inside))
         weights = fit_blend(known.table(), y[inside])
         blended = weights[0] + other.table() @ weights[1:]
-        along = _grown(known, y[inside]).scores(other)
+        along = _along_axes(other, *_grow_along_axes(known, y[inside]))
         for at, share in enumerate(MIXTURES):
             mixed = (1 - share) * blended + share * along
             total[at] += log_likelihood(mixed, y[~inside]).sum()
@@ -186,14 +175,17 @@ def fit_stack(
     return Stack(
         fit_blend(level.table(), y),
         mixture,
-        _grown(level, y) if mixture else None,
+        _grow_along_axes(level, y) if mixture else None,
         fit_blend(level.table(blind), y),
         blind,
     )
 
 
-def _grown(level: Level, y: IntArray) -> AxesTrees:
-    """Grow the axes' trees."""
+def _grow_along_axes(level: Level, y: IntArray) -> tuple[Trees, list[FloatArray]]:
     features = level.features()
     edges = bin_edges(features)
-    return AxesTrees(edges, grown(binned(features, edges), y))
+    return grown(binned(features, edges), y), edges
+
+
+def _along_axes(level: Level, trees: Trees, edges: list[FloatArray]) -> FloatArray:
+    return trees.scores(binned(level.features(), edges))
