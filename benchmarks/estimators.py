@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 import intravar
 from intravar.estimators import PAPER_METHODS, Observed, make_estimator
 from intravar.estimators.matching import Comparison, between_points
-from intravar.estimators.rf_proximity import grow_forest
+from intravar.estimators.rf_proximity import RFProximity
 from intravar.learning.profiles import kmeans_labels, robustly_scaled, select_profiles
 from intravar.matching.distances import hybrid_distances, leaf_distances
 from intravar.matching.pairing import pair_panel
@@ -92,7 +92,7 @@ def _parts(observed: Observed) -> None:
     x, y = observed.covariates, observed.decision
     z = robustly_scaled(x)
     candidates = range(2, 11)
-    forest = grow_forest(x, y)
+    forest = RFProximity().grow(x, y)
     model = select_profiles(z, candidates=candidates, random_state=0)
     starts = _seconds(lambda: [kmeans_labels(z, k, 10, 0) for k in candidates])
     mixtures = _seconds(lambda: select_profiles(z, candidates=candidates, random_state=0))
@@ -104,7 +104,7 @@ def _parts(observed: Observed) -> None:
     }
     pairs = {name: _seconds(lambda by=by: _pair(observed, by)) for name, by in compared.items()}  # type: ignore[misc]
     parts = {
-        "the forest, scikit-learn's": _seconds(lambda: grow_forest(x, y)),
+        "the forest, scikit-learn's": _seconds(lambda: RFProximity().grow(x, y)),
         "pairs by its leaves": pairs["forest"],
         "pairs by its importances": pairs["importances"],
         "k-means starts, scikit-learn's": starts,

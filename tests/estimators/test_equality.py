@@ -127,9 +127,9 @@ def test_one_forest_serves_both(condition, monkeypatch):
 
     cohort = intravar.simulate(condition, n_patients=150, n_physicians=5, random_state=11)
     grown = []
-    grow = module.grow_forest
+    grow = module.ForestBased.grow
     with monkeypatch.context() as patch:
-        patch.setattr(module, "grow_forest", lambda *args: grown.append(1) or grow(*args))
+        patch.setattr(module.ForestBased, "grow", lambda *args: grown.append(1) or grow(*args))
         together = fit_methods(["learned-weights", "rf-proximity"], *cohort.observed())
     assert len(grown) == 1
     for name in ("learned-weights", "rf-proximity"):

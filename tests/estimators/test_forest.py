@@ -5,7 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from intravar.errors import InputError
-from intravar.estimators.rf_proximity import RFProximity, grow_forest
+from intravar.estimators.rf_proximity import RFProximity
 
 
 def assert_same(x, y, n_trees, n_jobs=None):
@@ -16,7 +16,7 @@ def assert_same(x, y, n_trees, n_jobs=None):
         min_samples_leaf=max(asked.min_leaf, int(asked.min_leaf_share * len(x))),
         random_state=asked.random_state,
     ).fit(x, y)
-    found = grow_forest(x, y, n_trees, n_jobs=n_jobs)
+    found = RFProximity(n_trees=n_trees, n_jobs=n_jobs).grow(x, y)
     assert np.array_equal(found.leaves, forest.apply(x))
     assert np.array_equal(found.importances, forest.feature_importances_)
 
@@ -26,8 +26,8 @@ def test_a_narrow_unit_changes_nothing():
     random = np.random.default_rng(3)
     x = random.normal(size=(300, 3))
     y = (x[:, 0] > 0).astype(np.int8)
-    wide = grow_forest(x * 2.0**10, y, 20)
-    narrow = grow_forest(x * 2.0**-40, y, 20)
+    wide = RFProximity(n_trees=20).grow(x * 2.0**10, y)
+    narrow = RFProximity(n_trees=20).grow(x * 2.0**-40, y)
     assert np.array_equal(wide.leaves, narrow.leaves)
     assert np.array_equal(wide.importances, narrow.importances)
 
@@ -49,4 +49,4 @@ def test_threads_change_nothing():
 @pytest.mark.parametrize("asked", [{"n_trees": 0}, {"max_depth": 0}, {"min_leaf": 0}])
 def test_impossible_forests_are_refused(asked):
     with pytest.raises(InputError, match="must be at least 1"):
-        grow_forest(np.eye(4), np.array([0, 1, 0, 1], dtype=np.int8), **asked)
+        RFProximity(**asked).grow(np.eye(4), np.array([0, 1, 0, 1], dtype=np.int8))

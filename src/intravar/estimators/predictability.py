@@ -17,7 +17,7 @@ from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, cell_bound, panel_means
 from intravar.prediction.common import HandedIn, PredictionCommon, learn_predictions
-from intravar.prediction.held_out import deal_bound, half_bounds, losses_without
+from intravar.prediction.held_out import losses_without, two_halves
 from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
 from intravar.prediction.stacking import log_likelihood
 from intravar.prediction.tasks import MOST_COMMON
@@ -125,8 +125,8 @@ class Predictability(CommonEstimator):
             task = common.view.task(observed, common.n_folds, self.random_state)
             predicted, colleagues = handed_in or common.predict(task)
             bound = common.bound(task, predicted)
-            names = list(task.physicians)
-            self.weights_ = common.weights.table(task, names)
+            names = common.view.layout.names
+            self.weights_ = common.weights.weights(task, names, list(task.physicians))
         self.predicted_ = task.as_given(predicted.personal)
         self.pooled_ = task.as_given(predicted.pooled)
         self.differences_ = notable(self.weights_)
@@ -154,15 +154,7 @@ class Predictability(CommonEstimator):
 
     def two_halves(self, observed: Observed, deal: int) -> TwoHalves | None:
         """See :class:`intravar.estimators.base.Estimator`."""
-        how = observed, self.n_folds, self._seed_of(deal), self.n_jobs or 1
-        halves = half_bounds(*how)
-        if not halves:
-            return None
-        # Where there is one deal, its whole is what was measured.
-        measured = deal == 0 and n_deals(observed.n_patients) == 1
-        whole = self.score_ if measured else deal_bound(*how).score
-        first, second = halves
-        return TwoHalves(first, second, whole)
+        return two_halves(observed, self.n_folds, self._seed_of(deal), self.n_jobs or 1)
 
     def evidence(self, observed: Observed) -> Predictions:
         """See :class:`intravar.estimators.base.Estimator`."""

@@ -86,40 +86,22 @@ class Repeats:
         """
         who = physician_or_groups(physician, groups)
         self._as_pandas = is_pandas(case, y, who)
-        table = _table(case, y, who)
-        cases = (
-            table.group_by("physician", "case")
-            .agg(pl.len().alias("n"), pl.col("y").sum().alias("k"))
-            .with_columns(
-                (
-                    2
-                    * pl.col("k")
-                    * (pl.col("n") - pl.col("k"))
-                    / (pl.col("n") * (pl.col("n") - 1))
-                ).alias("differ")
-            )
-            .sort("physician", "case")
-        )
-        seen = pl.col("n") > 1
+        n, k, differ = pl.col("n"), pl.col("k"), pl.col("differ")
         found = (
-            cases.group_by("physician")
-            .agg(
-                pl.len().alias("cases"),
-                seen.sum().alias("repeated"),
-                pl.col("differ").filter(seen).mean().alias("score"),
-                pl.col("differ").filter(seen).var().alias("variance"),
-            )
-            .sort("physician")
+            _table(case, y, who)
+            .group_by("physician", "case")
+            .agg(n=pl.len().cast(pl.Int64), k=pl.col("y").sum())
+            .with_columns(differ=pl.when(n > 1).then(2 * k * (n - k) / (n * (n - 1))))
+            .sort("physician", "case")
+            .group_by("physician", maintain_order=True)
+            .agg(cases=pl.len(), repeated=(n > 1).sum(), score=differ.mean(), variance=differ.var())
         )
         self.physicians_ = found["physician"].to_numpy()
         self.n_cases_ = found["cases"].to_numpy().astype(np.int64)
         self.n_repeated_ = found["repeated"].to_numpy().astype(np.int64)
         self.score_ = found["score"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        self._effective = _effective(
-            self.score_,
-            found["variance"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
-            self.n_repeated_,
-        )
+        variance = found["variance"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        self._effective = _effective(self.score_, variance, self.n_repeated_)
         self.reason_ = [None if n else NO_REPEATS for n in self.n_repeated_]
         self.low_, self.high_, _ = share_interval(self.score_ * self._effective, self._effective)
         known = self.score_[self.n_repeated_ > 0]

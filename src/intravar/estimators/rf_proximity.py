@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,7 @@ from intravar.observed import Observed
 from intravar.wording import Sentence
 
 
-@dataclass(frozen=True)
-class Forest:
+class Forest(NamedTuple):
     """What is kept of a forest: Gini importances, all 0 if no tree could split, and leaves.
 
     Patients stand in rows, trees in columns; a leaf has its number in the tree.
@@ -28,46 +27,6 @@ class Forest:
 
     importances: FloatArray
     leaves: npt.NDArray[np.uint16]
-
-
-def grow_forest(
-    x: FloatArray,
-    decision: npt.NDArray[np.int8],
-    n_trees: int = 300,
-    max_depth: int = 8,
-    min_leaf: int = 5,
-    min_leaf_share: float = 0.01,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-) -> Forest:
-    """Grow the forest that predicts the decision from the covariates as they are.
-
-    The defaults are the paper's. A leaf holds at least max(min_leaf, floor(min_leaf_share * n))
-    patients.
-
-    The paper learns weights from a forest on standardised covariates and proximities from one on
-    raw covariates. Trees see only the order of values, so both split the patients they are grown on
-    alike and have the same importances. They differ in a detail: a patient left out of a tree's
-    bootstrap sample may lie exactly on a threshold, a whole number half-way between two others,
-    and rounding then decides on standardised values. The forest on raw covariates therefore serves
-    both.
-    """
-    for name, asked in {"n_trees": n_trees, "max_depth": max_depth, "min_leaf": min_leaf}.items():
-        if asked < 1:
-            raise InputError(f"{name} is {asked}; it must be at least 1")
-    single = _in_wide_units(x).astype(np.float32)
-    forest = RandomForestClassifier(
-        n_estimators=n_trees,
-        max_depth=max_depth,
-        min_samples_leaf=max(min_leaf, int(min_leaf_share * len(x))),
-        random_state=random_state,
-        n_jobs=n_jobs,
-    ).fit(single, decision)
-    # Tree by tree: scikit-learn's own table of all leaves takes four times the memory.
-    leaves = np.empty((len(x), n_trees), dtype=np.uint16)
-    for number, tree in enumerate(forest.estimators_):
-        leaves[:, number] = tree.tree_.apply(single)
-    return Forest(forest.feature_importances_, leaves)
 
 
 def _in_wide_units(x: FloatArray) -> FloatArray:
@@ -95,11 +54,37 @@ class ForestBased(MatchingEstimator):
     random_state: int = 0
     n_jobs: int | None = None
 
+    def grow(self, x: FloatArray, decision: npt.NDArray[np.int8]) -> Forest:
+        """Grow the forest that predicts the decision from the covariates as they are.
+
+        The paper learns weights from a forest on standardised covariates and proximities from one
+        on raw covariates. Trees see only the order of values, so both split the patients they are
+        grown on alike and have the same importances. They differ in a detail: a patient left out of
+        a tree's bootstrap sample may lie exactly on a threshold, a whole number half-way between
+        two others, and rounding then decides on standardised values. The forest on raw covariates
+        therefore serves both.
+        """
+        for name in ("n_trees", "max_depth", "min_leaf"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        single = _in_wide_units(x).astype(np.float32)
+        forest = RandomForestClassifier(
+            n_estimators=self.n_trees,
+            max_depth=self.max_depth,
+            min_samples_leaf=max(self.min_leaf, int(self.min_leaf_share * len(x))),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        ).fit(single, decision)
+        # Tree by tree: scikit-learn's own table of all leaves takes four times the memory.
+        leaves = np.empty((len(x), self.n_trees), dtype=np.uint16)
+        for number, tree in enumerate(forest.estimators_):
+            leaves[:, number] = tree.tree_.apply(single)
+        return Forest(forest.feature_importances_, leaves)
+
     def _forest(self, observed: Observed) -> Forest:
-        x, y = observed.covariates, observed.decision
         leaf = (self.min_leaf, self.min_leaf_share)
         settings = (self.n_trees, self.max_depth, *leaf, self.random_state)
-        grow = partial(grow_forest, x, y, *settings, self.n_jobs)
+        grow = partial(self.grow, observed.covariates, observed.decision)
         return observed.learn(("forest", *settings), grow)
 
     @classmethod

@@ -20,7 +20,7 @@ from intravar.learning.boosted_trees import Trees
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, LossReader, learn_reader, losses_of
 from intravar.prediction.held_out import Fold, Predicted, held_out, predict_shares, read_folds
-from intravar.prediction.own_rules import OwnRules, SharedWeights, learn_own_rules, learn_weights
+from intravar.prediction.own_rules import OwnRules, learn_own_rules, learn_weights
 from intravar.prediction.tasks import Task, View
 from intravar.prediction.trees import colleagues_loss, expected_losses
 
@@ -44,7 +44,7 @@ class PredictionCommon:
     reader: LossReader
     own_rules: OwnRules | None
     losses: list[Trees]
-    weights: SharedWeights
+    weights: OwnRules
 
     def predict(self, task: Task) -> HandedIn:
         """Predict patients of physicians who were not learned from."""
@@ -82,7 +82,7 @@ def learn_predictions(
         reader = learn_reader(losses_of(predicted.personal, y), code, J, left)
         loss = (y - predicted.personal) ** 2
         colleagues, losses = expected_losses(task.bins, loss, code, J, seed)
-        weights = learn_weights(task, first.view.layout.names)
+        weights = learn_weights(task)
     folds = {deal.task.seed: deal.folds for deal in deals if deal.folds}
     counts = (len(y), int(y.sum()))
     common = PredictionCommon(

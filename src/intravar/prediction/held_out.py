@@ -21,7 +21,7 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.inference.intervals import LEVEL, Half
+from intravar.inference.intervals import LEVEL, Half, TwoHalves
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.observed import Observed
 from intravar.prediction.bound import bound, losses_of
@@ -232,32 +232,26 @@ def _half_predictions(found: HeldOut, n_threads: int) -> list[tuple[FloatArray, 
     return halves
 
 
-def deal_bound(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> Half:
-    """Return the bounds of all patients by one deal into folds, where a rule is learned."""
-    found = held_out(observed, n_folds, seed, n_threads)
-    with threadpool_limits(limits=1, user_api="blas"):
-        rows = np.arange(len(found.task.y))
-        return _bound(found.task, rows, found.predicted.personal, found.predicted.pooled)
+def two_halves(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> TwoHalves | None:
+    """Return the bounds of either half of the patients, and of all, by one deal into folds.
 
-
-def half_bounds(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> list[Half]:
-    """Return the bounds of either half of the patients, by one deal into folds.
-
-    Nothing where no rule is learned, or where a half holds decisions of one kind alone.
+    None where no rule is learned, or where a half holds decisions of one kind alone.
     """
-    task = held_out(observed, n_folds, seed, n_threads).task
-    parts = (task.lone_half, ~task.lone_half)
-    predictions = half_predictions(observed, n_folds, seed, n_threads)
-    if not predictions or any(len(np.unique(task.y[part])) < 2 for part in parts):
-        return []
+    learned = held_out(observed, n_folds, seed, n_threads)
+    task = learned.task
+    parts = (task.lone_half, ~task.lone_half, np.ones(len(task.y), dtype=np.bool_))
+    halves = half_predictions(observed, n_folds, seed, n_threads)
+    if not halves or any(len(np.unique(task.y[part])) < 2 for part in parts):
+        return None
     with threadpool_limits(limits=1, user_api="blas"):
-        return in_threads(
+        first, second, whole = in_threads(
             [
-                partial(_bound, task, np.flatnonzero(part), own, pooled)
-                for part, (own, pooled) in zip(parts, predictions, strict=True)
+                partial(_bound, task, np.flatnonzero(part), *predicted)
+                for part, predicted in zip(parts, [*halves, learned.predicted[:2]], strict=True)
             ],
             n_threads,
         )
+    return TwoHalves(first, second, whole.score)
 
 
 def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> Half:

@@ -52,6 +52,30 @@ class OwnRules:
         Z = _table(task, self.chosen, pooled)
         return _left(task, _fitted(task, Z, self.hyper).slopes(Z, task.code)[0])
 
+    def weights(
+        self, task: Task, covariates: Sequence[str], physicians: Sequence[Any]
+    ) -> pl.DataFrame:
+        """Return the weights of every panel's physician beside those of the others.
+
+        Covariates are those of the panels. Nobody's weights depend on who else is asked about.
+        """
+        rules = _fitted(task, _table(task, self.chosen), self.hyper)
+        weight = rules.theta[:, 1:-2]
+        error = np.sqrt(np.einsum("jkk->jk", rules.covariance))[:, 1:-2]
+        others = np.broadcast_to(self.hyper.mean[1:-2], weight.shape)
+        names = [covariates[task.owner[at]] for at in self.chosen]
+        return pl.DataFrame(
+            {
+                "physician": np.repeat(list(physicians), len(names)),
+                "covariate": names * len(task),
+                "weight": weight.ravel(),
+                "others": others.ravel(),
+                "difference": (weight - others).ravel(),
+                "standard_error": error.ravel(),
+            },
+            schema_overrides={"physician": pl.String, "covariate": pl.String},
+        )
+
 
 def learn_own_rules(
     task: Task, prediction: FloatArray, pooled: FloatArray, seed: int
@@ -92,39 +116,8 @@ def _left(task: Task, p: FloatArray) -> FloatArray:
     return panel_means(2 * p * (1 - p), task.code, len(task))
 
 
-@dataclass(frozen=True, eq=False)
-class SharedWeights:
-    """What is common to the weights of physicians; columns have the names of covariates."""
-
-    chosen: IntArray
-    covariates: tuple[str, ...]
-    hyper: Hyper
-
-    def table(self, task: Task, physicians: Sequence[Any]) -> pl.DataFrame:
-        """Return the weights of every panel's physician beside those of the others.
-
-        Nobody's weights depend on who else is asked about.
-        """
-        J = len(task)
-        rules = _fitted(task, _table(task, self.chosen), self.hyper)
-        weight = rules.theta[:, 1:-2]
-        error = np.sqrt(np.einsum("jkk->jk", rules.covariance))[:, 1:-2]
-        others = np.broadcast_to(self.hyper.mean[1:-2], weight.shape)
-        return pl.DataFrame(
-            {
-                "physician": np.repeat(list(physicians), len(self.covariates)),
-                "covariate": list(self.covariates) * J,
-                "weight": weight.ravel(),
-                "others": others.ravel(),
-                "difference": (weight - others).ravel(),
-                "standard_error": error.ravel(),
-            },
-            schema_overrides={"physician": pl.String, "covariate": pl.String},
-        )
-
-
-def learn_weights(task: Task, names: Sequence[str]) -> SharedWeights:
-    """Learn what is common to the physicians' weights; names are those of the panels' covariates.
+def learn_weights(task: Task) -> OwnRules:
+    """Learn what is common to the physicians' weights of covariates alone.
 
     Weights are per standard deviation of the covariate, from a rule without trees that is learned
     from all patients: it describes, and predicts nothing.
@@ -132,9 +125,7 @@ def learn_weights(task: Task, names: Sequence[str]) -> SharedWeights:
     y, code, J = task.y, task.code, len(task)
     rows = np.flatnonzero(task.sampled)
     chosen = telling_columns(task.columns, y, code, rows, J)
-    Z = _table(task, chosen)
-    covariates = tuple(names[task.owner[at]] for at in chosen)
-    return SharedWeights(chosen, covariates, learn_hyper(Z, y, code, rows, J))
+    return OwnRules(chosen, learn_hyper(_table(task, chosen), y, code, rows, J))
 
 
 def notable(weights: pl.DataFrame) -> pl.DataFrame:
