@@ -72,7 +72,7 @@ def test_every_verdict_has_its_words_and_steps(thirty: Published, verdict: str) 
     assert isinstance(note, Note)
     assert note.strong.lower() == f"{verdict}."
     assert "A reason." in note.text
-    assert next_steps(decision, None, USUAL)
+    assert next_steps(decision, USUAL)
 
 
 def test_more_patients_are_no_remedy_where_the_record_explains_nothing(thirty: Published) -> None:
@@ -80,7 +80,7 @@ def test_more_patients_are_no_remedy_where_the_record_explains_nothing(thirty: P
     for share, helps in ((0.02, False), (0.4, True)):
         group = replace(thirty.first.group, explained=NoiseFigure(share, share, share))
         decision = replace(thirty.first, verdict="group only", group=group)
-        step = next_steps(decision, None, USUAL)[0]
+        step = next_steps(decision, USUAL)[0]
         assert ("More patients of each" in step) is helps
         assert ("more patients would not tell them apart" in step) is not helps
 

@@ -17,7 +17,6 @@ from intravar.errors import InputError, unknown_name
 
 #: By format the packages that make it. Pictures in a text are drawn by typst as well.
 NEEDED = {
-    "html": (),
     "pdf": ("typst",),
     "png": ("typst",),
     "xlsx": ("xlsxwriter",),
@@ -30,7 +29,10 @@ _CALLED = {"docx": "python-docx"}
 
 
 def parse_formats(asked: str | Iterable[str], known: Collection[str]) -> list[str]:
-    """Return formats that were asked for, in a list or with commas between, each once."""
+    """Return formats that were asked for, in a list or with commas between, each once.
+
+    Say so if one is not known, or if a package that makes it is missing, and how to get it.
+    """
     named = asked.split(",") if isinstance(asked, str) else asked
     formats = [name.strip().lower() for name in named if name.strip()]
     listed = ", ".join(known)
@@ -39,23 +41,18 @@ def parse_formats(asked: str | Iterable[str], known: Collection[str]) -> list[st
             raise unknown_name("format", name, known, remedy=f"there are {listed}")
     if not formats:
         raise InputError(f"no format named; there are {listed}")
+    if missing := lacking(formats):
+        raise InputError(
+            f"{', '.join(formats)} needs {', '.join(missing)}; get it with: "
+            'pip install "intravar[files]"'
+        )
     return list(dict.fromkeys(formats))
 
 
 def lacking(formats: Iterable[str]) -> list[str]:
     """Return the packages that some formats need and that are not installed."""
-    wanted = dict.fromkeys(package for name in formats for package in NEEDED[name])
+    wanted = dict.fromkeys(package for name in formats for package in NEEDED.get(name, ()))
     return [_CALLED.get(name, name) for name in wanted if find_spec(name) is None]
-
-
-def check_packages(formats: Iterable[str]) -> None:
-    """Say so if a package is missing, and how to get it."""
-    asked = list(formats)
-    if missing := lacking(asked):
-        raise InputError(
-            f"{', '.join(asked)} needs {', '.join(missing)}; get it with: "
-            'pip install "intravar[files]"'
-        )
 
 
 #: Dots per inch of a picture.

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from markupsafe import Markup
 
+#: Pixels of letters that are narrow or broad.
+WIDTHS = dict.fromkeys("ijlft.,:;'|!I ()[]", 4.2) | dict.fromkeys("mwMW@%", 10.5)
+
 
 def text_width(text: str) -> float:
     """Estimate the pixels of a text in the pictures' type, rather too many than too few.
@@ -23,13 +26,7 @@ def text_width(text: str) -> float:
     return sum(
         13.0
         if unicodedata.east_asian_width(letter) in "WF"
-        else 4.2
-        if letter in "ijlft.,:;'|!I ()[]"
-        else 10.5
-        if letter in "mwMW@%"
-        else 8.6
-        if letter.isupper()
-        else 7.1
+        else WIDTHS.get(letter, 8.6 if letter.isupper() else 7.1)
         for letter in text
     )
 
@@ -219,11 +216,9 @@ class Plot(Drawing):
 
         A number is a height that does not depend on who it is.
         """
-        (left, bottom), (right, top) = self.place(0, 0), self.place(self.x[1], self.y[1])
-        # Places are rounded: what one unit takes is told by the whole axis.
-        across, upward = (right - left) / self.x[1], (top - bottom) / self.y[1]
-        if not isinstance(y, str):
-            _, bottom = self.place(0, y)
+        across = (self.width - self.left - RIGHT) / (self.x[1] - self.x[0])
+        upward = (self.top + self.bottom - self.height) / (self.y[1] - self.y[0])
+        left, bottom = self.place(0, 0 if isinstance(y, str) else y)
         up = (y, bottom, round(upward, 4)) if isinstance(y, str) else ("", bottom, 0)
         self.add(
             '<g class="finder" data-x="{}" data-left="{}" data-across="{}" '

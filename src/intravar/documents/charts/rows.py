@@ -134,7 +134,7 @@ LABELS = 180, 110
 
 
 class Labelled(NamedTuple):
-    """A row: its label, its dots, lines from low to high with their kinds, or a bar from zero.
+    """A row: its label, its dots, and lines from low to high with their kinds; "fill" is a bar.
 
     What dots say follows the label; `instead` is said where a dot is missing.
     """
@@ -142,24 +142,18 @@ class Labelled(NamedTuple):
     label: str
     dots: Sequence[Dot] = ()
     lines: Sequence[tuple[str, float, float]] = ()
-    bar: Dot | None = None
     instead: str = ""
-
-    @property
-    def marks(self) -> list[Dot]:
-        """The dots and the bar."""
-        return [*self.dots, *([] if self.bar is None else [self.bar])]
 
     @property
     def most(self) -> float:
         """The largest value in it."""
         ends = (high for _, _, high in self.lines)
-        return max((0.0, *(mark.value for mark in self.marks), *ends))
+        return max((0.0, *(dot.value for dot in self.dots), *ends))
 
     @property
     def told(self) -> str:
         """The row in words."""
-        said = filter(None, (self.instead, *(mark.hint for mark in self.marks)))
+        said = filter(None, (self.instead, *(dot.hint for dot in self.dots)))
         return f"{self.label}: {', '.join(said)}"
 
 
@@ -191,12 +185,11 @@ def row_plot(
             for n, line in enumerate(lines):
                 down = middle + LINE * (n - (len(lines) - 1) / 2)
                 drawn.write(line, (drawn.left - 8, down), "label", "end")
-            if row.bar is not None:
-                ends = at + 8 / height, at - 8 / height
-                hint = f"{row.label}: {row.bar.hint}"
-                drawn.bar((0, max(row.bar.value, 0.0)), ends, hint, "fill")
             for kind, low, high in row.lines:
-                drawn.interval(at, low, high, upright=False, kind=kind)
+                if kind == "fill":
+                    drawn.bar((low, high), (at + 8 / height, at - 8 / height), row.told, kind)
+                else:
+                    drawn.interval(at, low, high, upright=False, kind=kind)
             for dot in row.dots:
                 look = {"who": dot.who, "radius": dot.radius}
                 drawn.point((dot.value, at), f"{row.label}: {dot.hint}", dot.kind, **look)
@@ -210,8 +203,9 @@ def bar_plot(
 ) -> Callable[[int], Plot]:
     """Return what plots a bar per labelled row."""
     end = max((value for _, value in rows), default=0.0) if most is None else most
+    digits = ".0f" if unit else ".3g"
     bars = [
-        Labelled(name, bar=Dot(value, f"{value:{'.0f' if unit else '.3g'}}{unit}"))
+        Labelled(name, (), [("fill", 0, max(value, 0))], f"{value:{digits}}{unit}")
         for name, value in rows
     ]
     return row_plot(bars, axis, most=end)

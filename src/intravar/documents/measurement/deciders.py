@@ -101,6 +101,18 @@ def everyone(decision: Decision) -> tuple[list[Known], bool]:
     return sorted(known, key=place), ranked
 
 
+def named_ones(decision: Decision) -> list[Known]:
+    """Return those who stand out, the farthest first; else both ends of the order, if any."""
+    rows, ordered = everyone(decision)
+    funnel = funnel_of(decision)
+    if not ordered:
+        return []
+    if funnel is not None and funnel.outside:
+        return funnel.outside[:MOST_NAMED]
+    ranked = [each for each in rows if each.row.rank is not None]
+    return [*ranked[:1], *ranked[1:][-1:]]
+
+
 def dots(decision: Decision, words: Words) -> Figure | None:
     """Return a dot for every decider, those who stand out with their names."""
     rows, ordered = everyone(decision)
@@ -118,18 +130,16 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     )
     if n > MOST_SINGLE:
         return _counts(rows, told, words, len(decision.physicians) - n)
-    funnel = funnel_of(decision)
-    outside = [each.p for each in funnel.outside] if funnel and ordered else []
-    ranked = [each.p for each in rows if each.row.rank is not None]
-    ends = [*ranked[:1], *ranked[-1:]] if ordered else []
-    named, end = outside[:MOST_NAMED] or ends, max(10.0, 108 * float(levels.max()))
+    funnel, named = funnel_of(decision), named_ones(decision)
+    outside = funnel.outside if funnel and ordered else []
+    end = max(10.0, 108 * float(levels.max()))
     marks = [
         Dot(
             100 * each.level,
             each.hint,
-            "point out" if each.p in outside else "point",
+            "point out" if each in outside else "point",
             each.p,
-            each.row.physician if each.p in named else "",
+            each.row.physician if each in named else "",
         )
         for each in rows
     ]

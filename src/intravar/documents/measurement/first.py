@@ -47,14 +47,13 @@ _NOT_EXPLAINED = (
 
 def first_screen(decision: Decision, words: Words) -> list[Block]:
     """Return the blocks of the first screen; every number comes from what is published."""
-    funnel = deciders.funnel_of(decision)
     note, cards = verdict_note(decision, words), []
-    steps: list[Block] = [Bullets(next_steps(decision, funnel, words), numbered=True)]
+    steps: list[Block] = [Bullets(next_steps(decision, words), numbered=True)]
     if decision.verdict != NOTHING:
         title, sure = headline(decision, words)
         lines = caveats(decision, words)
         lines += [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
-        standing, named = _standing(decision, funnel, words)
+        standing, named = _standing(decision, words)
         differ = _differ(decision, words)
         where = map(Paragraph, location_lines(decision.location, words)[:2])
         lies = [*noise_blocks(decision, words), *where]
@@ -217,23 +216,20 @@ def with_figure(decision: Decision, words: Words) -> str:
     return f"Of {words.counted(n)} in the table, {some}."
 
 
-def _standing(
-    decision: Decision, funnel: deciders.Funnel | None, words: Words
-) -> tuple[str, list[str]]:
+def _standing(decision: Decision, words: Words) -> tuple[str, list[str]]:
     """Say who stands out and by how much, or that nobody does."""
-    ranked = [each for each in deciders.everyone(decision)[0] if each.row.rank is not None]
+    funnel, listed = deciders.funnel_of(decision), deciders.named_ones(decision)
     group, ends = decision.group, "The most and the least consistent by rank:"
-    listed = [*ranked[:1], *ranked[-1:]]
     if decision.verdict in UNRANKED:
         return "None is singled out: the data do not support a ranking.", []
     if funnel is not None and funnel.outside:
-        n, listed = len(funnel.outside), funnel.outside[: deciders.MOST_NAMED]
+        n = len(funnel.outside)
         told = (
             f"{n:,} of {words.counted(len(funnel.sizes))} with a figure "
             f"{agree(n, 'stands', 'stand')} out by more than chance and the usual spread allow."
         )
         ends = f"The {len(listed)} farthest:" if n > len(listed) else ""
-    elif len(ranked) < 2:
+    elif len(listed) < 2:
         return f"None stands out; too few {words.deciders} can be ranked.", []
     elif funnel is None:
         told = "Whether any stands out cannot be said: the level is not determined."
@@ -257,8 +253,9 @@ def _named(known: deciders.Known, funnel: deciders.Funnel | None, words: Words) 
     return f"{known.hint}, {apart if own != middle else ''}{average}"
 
 
-def next_steps(decision: Decision, funnel: deciders.Funnel | None, words: Words) -> list[str]:
+def next_steps(decision: Decision, words: Words) -> list[str]:
     """Return what to do next, the most pressing first, in words that need no software."""
+    funnel = deciders.funnel_of(decision)
     steps = [
         f"Find out when '{words.label(column)}' was known. If only after the decision, have "
         "the figures measured again without it."

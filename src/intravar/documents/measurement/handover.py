@@ -13,7 +13,7 @@ import polars as pl
 from intravar.documents.blocks import Block, Document
 from intravar.documents.measurement.report import case_blocks, report, table_document
 from intravar.documents.page import as_html
-from intravar.documents.typesetting import check_packages, lacking, parse_formats
+from intravar.documents.typesetting import lacking, parse_formats
 from intravar.documents.workbook import as_xlsx
 from intravar.measurement.cases import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
@@ -197,7 +197,6 @@ def write_files(
     from intravar.documents.word import as_docx
 
     chosen = parse_formats(formats, MEASUREMENT_FORMATS)
-    check_packages(chosen)
     size = paper_size(paper)
     path = Path(folder)
     published = read_published(path)

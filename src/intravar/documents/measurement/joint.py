@@ -8,7 +8,7 @@ from intravar.documents import blocks
 from intravar.documents.blocks import Block
 from intravar.documents.charts.plot import Dot
 from intravar.documents.charts.rows import Labelled
-from intravar.documents.measurement.deciders import axis_of, funnel_of
+from intravar.documents.measurement.deciders import axis_of
 from intravar.documents.measurement.first import next_steps, not_meant
 from intravar.documents.measurement.group import pairs_picture
 from intravar.measurement.verdict import NOTHING
@@ -75,7 +75,7 @@ def _next_steps(published: Published, joint: Joint) -> list[str]:
     called, figure = words.label(first.decision), hundred(level[first.decision], first.claim)
     why = f"comparable {words.cases} differ most often in it ({most(first.claim)}{figure} of 100)"
     why = "it is not interpretable" if first.verdict == NOTHING else why
-    return [f"Take {called} first: {why}.", *next_steps(first, funnel_of(first), words)]
+    return [f"Take {called} first: {why}.", *next_steps(first, words)]
 
 
 def _of_hundred(value: float | None, band: Band | None, claim: str) -> str:

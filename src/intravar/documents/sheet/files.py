@@ -15,7 +15,7 @@ from intravar.documents.measurement.report import cases_of_each
 from intravar.documents.page import as_html
 from intravar.documents.pdf import as_pdf, paper_size
 from intravar.documents.sheet.sheet import TOGETHER, Ends, sheet, with_figure
-from intravar.documents.typesetting import check_packages, parse_formats
+from intravar.documents.typesetting import parse_formats
 from intravar.errors import InputError, option
 from intravar.publication import explain
 from intravar.publication.files import read_published, safe_csv
@@ -84,7 +84,6 @@ def write_sheets(
         In the order of pseudonyms; the list last, unless one decider was asked for.
     """
     chosen_formats = parse_formats(formats, SHEET_FORMATS)
-    check_packages(chosen_formats)
     size = paper_size(paper)
     path, private = explain.measurement_folders(folder)
     target = _target(None if out is None else Path(out), path, private, exact=exact)

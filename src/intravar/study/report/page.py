@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from intravar.documents.colours import on_paper
 from intravar.documents.html import render_html, script_json
-from intravar.documents.typesetting import check_packages, drawn, parse_formats
+from intravar.documents.typesetting import drawn, parse_formats
 from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import Figure, figures_of
 from intravar.study.report.figures.marks import NARROW, WIDE, looks_of_study
@@ -132,7 +132,6 @@ def write_report(
         If the folder does not hold results, a file is damaged or a package is missing.
     """
     chosen = parse_formats(formats, FORMATS)
-    check_packages(name for name in chosen if name in ("png", "pdf"))
     results = read_study(folder)
     made: dict[str, bytes] = {}
     if "html" in chosen:
