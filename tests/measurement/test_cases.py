@@ -14,7 +14,7 @@ from intravar.estimators.repeats import Repeats
 from intravar.measurement.scores import SeenTwice
 from intravar.measurement.verdict import Level
 from intravar.publication.disclosure import published_of
-from intravar.publication.findings import hidden_repeats, shown_repeats
+from intravar.publication.findings import hidden_repeats, rounded_repeats
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -101,10 +101,10 @@ def test_a_reader_with_many_repeats_is_shown() -> None:
     share = differ / seen
     counted = SeenTwice(model, 2 * n, n, share, share - 0.05, share + 0.05, seen)
     assert hidden_repeats(counted, n, 11).tolist() == [False, False, True, True, False]
-    told = shown_repeats(counted, n, 11)
+    told = rounded_repeats(counted, n, 11)
     assert told["n_repeats"].tolist() == [380, 290, 100, 40, 200]
     assert told["contradiction"].tolist() == [0.31, 0.3, 0.03, 0.33, 0.3]
-    assert shown_repeats(counted, n, 1)["n_repeats"].tolist() == seen.tolist()
+    assert rounded_repeats(counted, n, 1)["n_repeats"].tolist() == seen.tolist()
 
 
 @settings(max_examples=200, deadline=None)
@@ -119,7 +119,7 @@ def test_cases_seen_once_do_not_follow(twice: int, once: int, share: float) -> N
         sizes, nothing = np.full(len(twice), n), np.full(len(twice), np.nan)
         share = np.array(differ) / np.array(twice)
         seen = SeenTwice(Repeats(), 2 * sizes, sizes, share, nothing, nothing, np.array(twice))
-        rows = np.column_stack(list(shown_repeats(seen, sizes, 11).values()))
+        rows = np.column_stack(list(rounded_repeats(seen, sizes, 11).values()))
         rows[hidden_repeats(seen, sizes, 11)] = np.nan
         return rows
 

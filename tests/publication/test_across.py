@@ -76,7 +76,7 @@ def successes(found: Published) -> list[tuple[str, int]]:
             for a in first[who]:
                 told += [(who, abs(a - b)) for b in second[who] if is_small(abs(a - b))]
     strata = [
-        {(row.dealt_by, row.physician, row.stratum): row.n_patients for row in rows}
+        {(row.stratified_by, row.physician, row.stratum): row.n_patients for row in rows}
         for rows in (each.strata for each in found.decisions)
     ]
     for one, other in combinations(strata, 2):

@@ -16,10 +16,10 @@ from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pai
 from intravar.inference import discordance_interval, rank_normal, ranking, share_interval
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
-from intravar.publication.group import shown_group
+from intravar.publication.group import group_of_shown
 from intravar.publication.hiding import is_small
 from intravar.publication.results import Band
-from intravar.publication.scores import FROM, TO, Reach, ShownScores, band_of, shown_scores
+from intravar.publication.scores import FROM, TO, PublishedScores, Reach, band_of, published_scores
 
 #: Secrets and points of rounding that the attacker, who knows none, tries.
 SECRETS = tuple(np.linspace(0.0, 0.98, 8).tolist())
@@ -64,8 +64,10 @@ def all_secrets(before: Scores, after: Scores) -> list[FloatArray]:
     return [least, most, deciding(before), deciding(after)]
 
 
-def told(panels: list[Panel], secrets: list[float], smallest: int, min_panel: int) -> ShownScores:
-    return shown_scores(
+def told(
+    panels: list[Panel], secrets: list[float], smallest: int, min_panel: int
+) -> PublishedScores:
+    return published_scores(
         counted(panels),
         Decisions(),
         smallest_cell=smallest,
@@ -77,8 +79,8 @@ def told(panels: list[Panel], secrets: list[float], smallest: int, min_panel: in
 
 def published_by(
     scores: Scores, evidence: Evidence, smallest: int, secrets: FloatArray
-) -> ShownScores:
-    return shown_scores(
+) -> PublishedScores:
+    return published_scores(
         scores,
         evidence,
         smallest_cell=smallest,
@@ -88,7 +90,7 @@ def published_by(
     )
 
 
-def own_rows(found: ShownScores) -> list[tuple[Any, ...]]:
+def own_rows(found: PublishedScores) -> list[tuple[Any, ...]]:
     names = [column.name for column in COLUMNS if column.name not in OF_ALL]
     return found.table.select(names).rows()
 
@@ -165,13 +167,13 @@ def test_nor_do_all_figures_of_both_runs_together(
     assume(2 * k <= n)
 
     @cache
-    def rows(panel: Panel, own: float) -> ShownScores:
+    def rows(panel: Panel, own: float) -> PublishedScores:
         # Everybody has a secret of their own; those of the others stay as they are.
         return told([panel, *others], [own, *[secret] * len(others)], 11, 30)
 
     def published(panel: Panel, own: float, phase: float) -> Any:
         found = rows(panel, own)
-        group = shown_group(counted([panel, *others]), Decisions(), found, 11, phase)
+        group = group_of_shown(counted([panel, *others]), Decisions(), found, 11, phase)
         told_of_all = {} if group is None else vars(group)
         figures = [
             round(float(each), 2) if isinstance(each, (int, float)) else each
@@ -362,7 +364,7 @@ def test_a_trial_of_many_small_hospitals_is_not_mute() -> None:
     assert has_band.to_numpy()[first].all()
     for band, value in zip(found.bands, score, strict=True):
         assert band is None or band.low <= value <= band.high
-    group = shown_group(counted(panels), Decisions(), found, 11, phase=0.3)
+    group = group_of_shown(counted(panels), Decisions(), found, 11, phase=0.3)
     assert group is not None
     mean = float(n @ score) / float(n.sum())
     assert group.low <= mean <= group.high
@@ -373,11 +375,11 @@ def test_a_trial_of_many_small_hospitals_is_not_mute() -> None:
 def test_panels_too_small_for_bands_still_make_a_group(phase: float) -> None:
     panels = [(15, k % 8) for k in range(60)]
     found = told(panels, [0.5] * 60, 11, 30)
-    group = shown_group(counted(panels), Decisions(), found, 11, phase)
+    group = group_of_shown(counted(panels), Decisions(), found, 11, phase)
     assert group is not None
     mean = float(np.mean([2 * k / n * (1 - k / n) for n, k in panels]))
     assert group.low < mean < group.high
     assert group.discordance == pytest.approx(round(group.discordance / 0.05) * 0.05)
     assert group.differences is None
     few = told([(15, 2), (14, 1)], [0.5] * 2, 11, 30)
-    assert shown_group(counted([(15, 2), (14, 1)]), Decisions(), few, 11, phase) is None
+    assert group_of_shown(counted([(15, 2), (14, 1)]), Decisions(), few, 11, phase) is None

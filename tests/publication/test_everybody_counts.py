@@ -17,13 +17,13 @@ from intravar.measurement.scores import Scores, result_table
 from intravar.measurement.sentences import differences_sentence
 from intravar.publication.group import (
     FINE,
+    group_of_shown,
     published_noise,
-    shown_group,
+    rounded_spread,
     spread_steps,
-    told_spread,
 )
 from intravar.publication.hiding import STEPS, upwards
-from intravar.publication.scores import ShownScores, shown_scores
+from intravar.publication.scores import PublishedScores, published_scores
 
 
 def counted(n: list[int], decided_for: list[int]) -> Scores:
@@ -41,9 +41,9 @@ def counted(n: list[int], decided_for: list[int]) -> Scores:
     )
 
 
-def shown(scores: Scores, secret: float = 0.5) -> ShownScores:
+def shown(scores: Scores, secret: float = 0.5) -> PublishedScores:
     secrets = np.full(len(scores.physician), secret)
-    return shown_scores(scores, Decisions(), min_reliability=0.0, secrets=secrets)
+    return published_scores(scores, Decisions(), min_reliability=0.0, secrets=secrets)
 
 
 def test_what_is_below_the_limit_of_reliability_is_not_published_as_the_limit() -> None:
@@ -51,7 +51,7 @@ def test_what_is_below_the_limit_of_reliability_is_not_published_as_the_limit() 
     exact = result_table(scores, min_panel=30, min_reliability=0.0, determined=scores.determined)
     values = exact["reliability"].to_list()
     (limit, *_) = [round(value, 3) for value in values if round(value, 3) > value]
-    table = shown_scores(scores, Decisions(), min_reliability=limit).table
+    table = published_scores(scores, Decisions(), min_reliability=limit).table
     unranked = table.filter(pl.col("reason").str.contains("reliability below"))
     assert unranked.height
     assert (unranked["reliability"] < limit).all()
@@ -140,7 +140,7 @@ def test_spread_word_test_and_sentence_never_contradict_each_other(
     drawn: tuple[Group, float], other: tuple[Group, float], step: float, phase: float
 ) -> None:
     found, matters = drawn
-    told = told_spread(found, other[0], (step, step, 2 * step), phase, matters)
+    told = rounded_spread(found, other[0], (step, step, 2 * step), phase, matters)
     if told.value is None:  # what may be told of each shows no differences
         assert 2 * step > FINE
         assert found.spread_low > 0 == other[0].spread_low
@@ -184,11 +184,11 @@ def test_the_spread_of_everybody_tells_no_hidden_count(
             patch.setattr(ranking, "rank_normal", partial(rank_normal, n_draws=2))
             told = shown(scores, secret)
         steps = spread_steps(scores, Decisions(), told, 11)
-        return found, shown_group(scores, Decisions(), told, 11, 0.5) or found, steps
+        return found, group_of_shown(scores, Decisions(), told, 11, 0.5) or found, steps
 
     def published(guess: int, point: float, secret: float = 0.5) -> object:
         found, known, steps = measured(guess, secret)
-        return found.differences, told_spread(found, known, steps, point, 0.02)
+        return found.differences, rounded_spread(found, known, steps, point, 0.02)
 
     seen = published(k, phase)
     near = [guess for guess in (k - 1, k + 1, k - 2, k + 2) if guess >= 0]

@@ -32,7 +32,7 @@ from intravar.publication.joint import (
     combinations_of,
     joint_band,
     joint_lines,
-    may_be_told,
+    may_be_shown,
     published_joint,
 )
 from intravar.publication.results import Decision, Joint, Published
@@ -60,7 +60,7 @@ def told(table: Table, outside: Table) -> tuple[Any, ...]:
         yes += outside[2 * k + 1]
         few = "yes" if is_few(yes, SMALLEST) else "no" if is_few(no, SMALLEST) else ""
         alone.append((yes + no, few) if few else (yes + no, yes))
-    together = table if may_be_told(table, outside, SMALLEST) else None
+    together = table if may_be_shown(table, outside, SMALLEST) else None
     return (*alone, together)
 
 
@@ -146,7 +146,7 @@ def test_three_decisions(cells: list[int], cell: int) -> None:
     """A number is told of nobody with a small combination, nor a patient earlier or later."""
     table = tuple(cells)
     for one, other in ((table, one_more(table, cell)), (one_more(table, cell), table)):
-        if may_be_told(one, [0] * 6, SMALLEST):
+        if may_be_shown(one, [0] * 6, SMALLEST):
             small = [count for run in (one, other) for count in counts_in(run, ())]
             assert not any(is_small(count, SMALLEST) for count in small)
 

@@ -25,7 +25,7 @@ from intravar.publication.files import read_published
 from intravar.publication.findings import without_small_bins
 from intravar.publication.hiding import is_small, part_is_safe, safe_total
 from intravar.publication.pseudonyms import Pseudonyms
-from intravar.publication.scores import ShownScores, shown_scores
+from intravar.publication.scores import PublishedScores, published_scores
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -59,13 +59,13 @@ def scores_of(panels: list[Counts]) -> Behind:
 
 def published(behind: Behind, smallest: int = SMALLEST) -> Any:
     """Return all that is published about the panels, in a form that can be compared."""
-    found = shown_scores(*behind, smallest_cell=smallest, min_panel=2, min_reliability=0.0)
+    found = published_scores(*behind, smallest_cell=smallest, min_panel=2, min_reliability=0.0)
     positions = (found.with_size.tolist(), found.measured.tolist())
     return found.table.rows(), found.n_patients, *positions
 
 
-def shown(behind: Behind, **limits: Any) -> ShownScores:
-    return shown_scores(*behind, **({"smallest_cell": 11, "min_reliability": 0} | limits))
+def shown(behind: Behind, **limits: Any) -> PublishedScores:
+    return published_scores(*behind, **({"smallest_cell": 11, "min_reliability": 0} | limits))
 
 
 def small_cells(panel: Counts) -> dict[str, int]:

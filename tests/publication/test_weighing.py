@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from intravar.estimators.evidence import Decisions, Predictions, others_than_most, with_n_apart
 from intravar.observed import Observed
-from intravar.publication.disclosure import shown_differences
+from intravar.publication.disclosure import published_own_rules
 from intravar.publication.hiding import is_few
 from intravar.publication.results import OwnRule
 
@@ -36,21 +36,21 @@ def measured(columns: dict[str, list[float]], rows: list[tuple[str, str, str]]) 
 def test_a_word_that_rests_on_few_patients_is_left_out_and_the_next_takes_its_place() -> None:
     columns = {"smoker": [1.0] * 11 + [0.0] * 49, "age": [float(n) for n in range(60)]}
     rows = [("A", "smoker", "more"), ("A", "age", "less"), ("B", "age", "up")]
-    found = shown_differences(measured(columns, rows), {"P-1", "P-2"}, SHOWN)
+    found = published_own_rules(measured(columns, rows), {"P-1", "P-2"}, SHOWN)
     assert found == (OwnRule("P-1", "age", "less"), OwnRule("P-2", "age", "up"))
 
 
 def test_nothing_is_told_of_those_who_are_not_reported_nor_of_other_evidence() -> None:
     one = measured({"age": [float(n) for n in range(60)]}, [("A", "age", "less")])
-    assert shown_differences(one, {"P-2"}, SHOWN) == ()
+    assert published_own_rules(one, {"P-2"}, SHOWN) == ()
     one.main.evidence = Decisions()
-    assert shown_differences(one, {"P-1"}, SHOWN) == ()
+    assert published_own_rules(one, {"P-1"}, SHOWN) == ()
 
 
 def test_three_at_the_most_and_none_twice() -> None:
     columns = {name: [float(n % 30) for n in range(60)] for name in "abcd"}
     rows = [("A", name, "more") for name in "aabcd"]
-    found = shown_differences(measured(columns, rows), {"P-1"}, SHOWN)
+    found = published_own_rules(measured(columns, rows), {"P-1"}, SHOWN)
     assert [row.covariate for row in found] == ["a", "b", "c"]
 
 

@@ -18,10 +18,10 @@ from intravar.measurement.scores import RANKS, claim_of
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication import findings, hiding, results
 from intravar.publication.checks import published_check
-from intravar.publication.folders import shown_source
+from intravar.publication.folders import source_name
 from intravar.publication.group import FINE, published_group, step_over_all
 from intravar.publication.results import Decision, Published
-from intravar.publication.scores import ShownScores, shown_scores
+from intravar.publication.scores import PublishedScores, published_scores
 from intravar.wording import Sentence
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
@@ -33,8 +33,11 @@ UNREAD = "nothing may be read: see the verdict"
 FEW_SHOWN = Sentence(
     "the figures of single {deciders} that may be shown are too few, or too uncertain, to rank them"
 )
-#: What is then not told of a decision.
-FIGURES = ("group", "location", "unrecorded", "by", "course")
+#: What is then told of a decision.
+KEPT = (
+    *("decision", "verdict", "verdict_reasons", "method", "claim", "compared"),
+    *("n_physicians", "n_patients_shown", "warnings", "seconds", "check"),
+)
 
 
 def published_of(
@@ -59,7 +62,7 @@ def published_of(
         joint = published_joint(together, names, decisions)
     return Published(
         version=version("intravar"),
-        source=shown_source(measurement.check.source),
+        source=source_name(measurement.check.source),
         request=measurement.request if together is None else together.request,
         decisions=decisions,
         joint=joint,
@@ -89,16 +92,16 @@ def _decision(
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
     check = replace(
         published_check(measurement.check, several=across is not None),
-        source=shown_source(measurement.check.source),
+        source=source_name(measurement.check.source),
         n_patients=main.n_patients,
         decision_share=_share(measurement, main, phase),
     )
     strata: dict[str, Any] = {"by": None, "course": None}
     if asked := hiding.asked_strata(measurement):
         # Loaded where it is asked for: few compare subgroups or periods.
-        from intravar.publication.strata import shown_strata
+        from intravar.publication.strata import published_subgroups
 
-        strata = shown_strata(asked, measurement, main, across, names)
+        strata = published_subgroups(asked, measurement, main, across, names)
     decision = Decision(
         decision=name,
         verdict=verdict,
@@ -116,12 +119,11 @@ def _decision(
         location=findings.published_location(measurement),
         unrecorded=findings.published_unrecorded(measurement, group),
         rule=published_rule(measurement.rule, measurement.request.smallest_cell),
-        own_rules=shown_differences(measurement, set(reportable), names),
+        own_rules=published_own_rules(measurement, set(reportable), names),
         warnings=tuple(measurement.warnings),
         seconds={name: round(value) for name, value in measurement.seconds.items()},
         check=check,
-        diagnostics=findings.shown_diagnostics(measurement, shown, names),
-        review=None,
+        diagnostics=findings.published_diagnostics(measurement, shown, names),
         physicians=results.rows_of(physicians, results.PhysicianRow),
         methods=() if len(shown) < 2 else _methods(measurement, shown, names),
         **strata,
@@ -131,25 +133,19 @@ def _decision(
 
 def without_figures(decision: Decision) -> Decision:
     """Return what is left of a decision where nothing may be read: facts about the table."""
-    facts = tuple(
-        results.told_of(row, *FACTS, reportable=False, reason=UNREAD) for row in decision.physicians
+    rows = tuple(
+        results.blanked(row, *FACTS, reportable=False, reason=UNREAD) for row in decision.physicians
     )
-    none: dict[str, Any] = {
-        **dict.fromkeys(FIGURES),
-        **dict.fromkeys(("n_reportable", "n_ranked", "n_banded"), 0),
-        **dict.fromkeys(("methods", "strata", "changes", "barred_by"), ()),
-    }
+    kept = {name: getattr(decision, name) for name in KEPT}
     trust = results.Diagnostics(balance=decision.diagnostics.balance)
-    return replace(
-        decision, **none, rule=results.Rule(), own_rules=(), diagnostics=trust, physicians=facts
-    )
+    return Decision(**kept, physicians=rows, diagnostics=trust)
 
 
 def _shown_scores(
     measurement: Measurement,
     secret: Callable[[str], float] | None,
     across: hiding.HiddenAcross | None,
-) -> dict[str, ShownScores]:
+) -> dict[str, PublishedScores]:
     """Publish the scores of every method; a size that one of them must hide, all hide."""
     request = measurement.request
     seen = measurement.repeats
@@ -164,7 +160,7 @@ def _shown_scores(
     blurred: Mapping[str, FloatArray] = {}
     no_repeats = None
     if seen is not None:
-        blurred = findings.shown_repeats(seen, n_patients, request.smallest_cell)
+        blurred = findings.rounded_repeats(seen, n_patients, request.smallest_cell)
         no_repeats = no_size | findings.hidden_repeats(seen, n_patients, request.smallest_cell)
         if across is not None:
             no_repeats |= across.repeats
@@ -172,11 +168,11 @@ def _shown_scores(
     if measurement.location is not None:
         scores, learned = measurement.main.scores, measurement.check.prepared.observed
         close = in_places(measurement.location.n_close.astype(np.float64), scores, learned)
-        few = hiding.few_of(request.smallest_cell, close, n_patients - close)
+        few = hiding.any_few(request.smallest_cell, close, n_patients - close)
         no_close = few | np.isnan(close)  # of whom nothing is known nothing is told
     names = hiding.names_of(measurement.main.scores)
     return {
-        name: shown_scores(
+        name: published_scores(
             each.scores.with_columns(**blurred),
             each.evidence,
             smallest_cell=request.smallest_cell,
@@ -191,7 +187,7 @@ def _shown_scores(
     }
 
 
-def _share(measurement: Measurement, published: ShownScores, phase: float) -> float | None:
+def _share(measurement: Measurement, published: PublishedScores, phase: float) -> float | None:
     """Return the share decided for of everybody, or where patients are few of those shown.
 
     With rates per physician beside it, the exact share of all would tell the decisions of a hidden
@@ -209,7 +205,7 @@ def _share(measurement: Measurement, published: ShownScores, phase: float) -> fl
 
 
 def _methods(
-    measurement: Measurement, published: Mapping[str, ShownScores], names: Mapping[str, str]
+    measurement: Measurement, published: Mapping[str, PublishedScores], names: Mapping[str, str]
 ) -> tuple[results.MethodRow, ...]:
     columns = "physician", "discordance", "n_pairs", "reason"
     rows = [
@@ -247,14 +243,14 @@ def published_rule(rule: SuggestedRule, smallest: int) -> results.Rule:
     )
 
 
-def shown_differences(
+def published_own_rules(
     measurement: Measurement, reportable: Collection[str], names: Mapping[str, str]
 ) -> tuple[results.OwnRule, ...]:
     """Return what each of those whose result is shown weighs otherwise than the others."""
     differences = measurement.main.evidence.differences
     if differences is None:
         return ()
-    few = hiding.few_of(measurement.request.smallest_cell, differences["n_apart"].to_numpy())
+    few = hiding.any_few(measurement.request.smallest_cell, differences["n_apart"].to_numpy())
     named = hiding.named(differences, names).filter(
         pl.col("physician").is_in(list(reportable)), ~pl.Series(few)
     )

@@ -25,7 +25,7 @@ from intravar.publication import hiding
 from intravar.publication import results as told
 from intravar.publication.group import group_digits, step_over_all
 from intravar.publication.results import KindOfPatients, LeftOut, Location, Review
-from intravar.publication.scores import ShownScores
+from intravar.publication.scores import PublishedScores
 from intravar.tables import hundred, hundredths
 from intravar.wording import USUAL, Words
 
@@ -158,8 +158,8 @@ def review_lines(review: Review, words: Words = USUAL) -> list[str]:
     return lines
 
 
-def shown_diagnostics(
-    measurement: Measurement, published: Mapping[str, ShownScores], names: Mapping[str, str]
+def published_diagnostics(
+    measurement: Measurement, published: Mapping[str, PublishedScores], names: Mapping[str, str]
 ) -> told.Diagnostics:
     """Return the diagnostics that may be handed on; `published` is what methods show of scores.
 
@@ -240,7 +240,9 @@ TENS = 10
 MANY = 100
 
 
-def shown_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> Mapping[str, FloatArray]:
+def rounded_repeats(
+    seen: SeenTwice, n_patients: IntArray, smallest: int
+) -> Mapping[str, FloatArray]:
     """Return the columns of repeated cases as they may be told beside panel sizes."""
     if smallest <= 1:
         return seen.columns()
@@ -260,5 +262,5 @@ def shown_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> Mappi
 def hidden_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> BoolArray:
     """Tell of whom nothing may be told: few contradictions or agreements, or too little to blur."""
     differ, once = seen.evidence.n_contradictions, n_patients - seen.n_repeats
-    too_little = hiding.few_of(smallest, once) & (n_patients < MANY)  # the size is known
-    return hiding.few_of(smallest, differ, seen.n_repeats - differ) | too_little
+    too_little = hiding.any_few(smallest, once) & (n_patients < MANY)  # the size is known
+    return hiding.any_few(smallest, differ, seen.n_repeats - differ) | too_little

@@ -88,7 +88,7 @@ def checked_out(
     if request is not None and not replace:
         before, asked = read_asked(path) or ("", None)
         other: list[object] = [] if asked is None else [*map(option, request.differences(asked))]
-        if asked is not None and source and before != shown_source(source):
+        if asked is not None and source and before != source_name(source):
             other.insert(0, "source")
         if other:
             raise InputError(
@@ -134,7 +134,7 @@ def _foreign(folder: Path, kind: Kind) -> list[str]:
     ) or ([] if listed or not (folder / LISTING).exists() else [LISTING])
 
 
-def shown_source(source: str) -> str:
+def source_name(source: str) -> str:
     """Return what may be told of a source: an address, or a file without its folders."""
     return source if "://" in source else Path(source).name
 

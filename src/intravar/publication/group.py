@@ -35,7 +35,7 @@ from intravar.publication.hiding import (
     two_digits,
 )
 from intravar.publication.results import Figure, Group, Noise
-from intravar.publication.scores import FEWEST_PATIENTS, ShownScores
+from intravar.publication.scores import FEWEST_PATIENTS, PublishedScores
 from intravar.tables import MOST_DISCORDANCE
 
 #: The common number of small panels is rounded to this, or coarser.
@@ -54,8 +54,12 @@ class _Known(NamedTuple):
     size: IntArray
 
 
-def shown_group(
-    scores: Scores, evidence: Evidence, published: ShownScores, smallest: int, phase: float = 0.5
+def group_of_shown(
+    scores: Scores,
+    evidence: Evidence,
+    published: PublishedScores,
+    smallest: int,
+    phase: float = 0.5,
 ) -> MeasuredGroup | None:
     """Return the group as far as it follows from what may be told of its members.
 
@@ -86,7 +90,7 @@ def shown_group(
     return replace(found, discordance=mean, low=low, high=high)
 
 
-def _known(scores: Scores, evidence: Evidence, published: ShownScores, smallest: int) -> _Known:
+def _known(scores: Scores, evidence: Evidence, published: PublishedScores, smallest: int) -> _Known:
     hidden = published.hidden
     size = np.where(hidden.size, FEWEST_PATIENTS, scores.n_patients)
     if evidence.caliper is not None:
@@ -119,7 +123,9 @@ def group_digits(smallest_cell: int) -> int:
     return GROUP_DIGITS if smallest_cell > 1 else 6
 
 
-def published_group(measurement: Measurement, published: ShownScores, phase: float) -> Group | None:
+def published_group(
+    measurement: Measurement, published: PublishedScores, phase: float
+) -> Group | None:
     """Return the group's figures as they may be handed on; None where there are none.
 
     Figures over everybody are rounded from the secret `phase`; the mean and the spread are told as
@@ -128,7 +134,7 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
     request, main = measurement.request, measurement.main
     smallest, group = request.smallest_cell, measurement.group
     if smallest > 1:
-        group = shown_group(main.scores, main.evidence, published, smallest, phase)
+        group = group_of_shown(main.scores, main.evidence, published, smallest, phase)
     if group is None:
         return None
     whole = group if measurement.group is None else measurement.group
@@ -144,7 +150,7 @@ def published_group(measurement: Measurement, published: ShownScores, phase: flo
     spread = Figure()
     if whole.differences is not None:
         steps = spread_steps(main.scores, main.evidence, published, smallest)
-        spread = told_spread(whole, group, steps, phase, request.matters)
+        spread = rounded_spread(whole, group, steps, phase, request.matters)
     explained, seen, contradiction, rest = whole.explained, measurement.repeats, None, None
     shares = () if explained is None else (explained.share, explained.low, explained.high)
     if seen is not None:
@@ -176,7 +182,7 @@ TRACE = 0.001
 
 
 def spread_steps(
-    scores: Scores, evidence: Evidence, published: ShownScores, smallest: int
+    scores: Scores, evidence: Evidence, published: PublishedScores, smallest: int
 ) -> tuple[float, ...]:
     """Return how coarse the spread and its ends must be: what one hidden physician moves them.
 
@@ -201,7 +207,7 @@ def spread_steps(
     return tuple(step_over(each) for each in moved.tolist())
 
 
-def told_spread(
+def rounded_spread(
     whole: MeasuredGroup,
     group: MeasuredGroup,
     steps: tuple[float, ...],

@@ -202,18 +202,18 @@ def hidden_parts(scores: Scores, evidence: Evidence, smallest: int) -> HiddenPar
     """
     n, n_for = scores.n_patients, scores.n_for
     told = evidence.told(n, n_for)
-    size = few_of(smallest, n, *told.size)
-    score = few_of(smallest, n, *told.score)
+    size = any_few(smallest, n, *told.size)
+    score = any_few(smallest, n, *told.score)
     return HiddenParts(
         size,
         np.where(size, told.least, n),
         score,
-        score | few_of(smallest, *told.others),
-        ~score & few_of(smallest, *told.rate),
+        score | any_few(smallest, *told.others),
+        ~score & any_few(smallest, *told.rate),
     )
 
 
-def few_of(smallest: int, *counts: IntArray | FloatArray) -> BoolArray:
+def any_few(smallest: int, *counts: IntArray | FloatArray) -> BoolArray:
     """Tell where one of the counts of every physician is few; nowhere without counts."""
     if not counts:
         return np.zeros(1, dtype=np.bool_)

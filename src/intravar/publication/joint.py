@@ -127,7 +127,7 @@ def _shown(found: Together) -> BoolArray:
     outside = outside_of(predicted.decided, predicted.known, predicted.code, J)
     safe = [
         sum(cells) >= max(found.request.min_panel, 2)
-        and may_be_told(cells, others, found.request.smallest_cell)
+        and may_be_shown(cells, others, found.request.smallest_cell)
         for cells, others in zip(combinations.tolist(), outside.tolist(), strict=True)
     ]
     rows = np.flatnonzero(safe)
@@ -279,7 +279,7 @@ def outside_of(decided: IntArray, known: BoolArray, code: IntArray, n_physicians
     return np.column_stack(columns)
 
 
-def may_be_told(combinations: Sequence[int], outside: Sequence[int], smallest: int) -> bool:
+def may_be_shown(combinations: Sequence[int], outside: Sequence[int], smallest: int) -> bool:
     """Tell whether a joint figure may be a number: no combination is of few, nor are others.
 
     `outside` are patients of whom a decision is missing, by decision and answer.

@@ -9,7 +9,6 @@ import hashlib
 import hmac
 import json
 import os
-import re
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -27,7 +26,6 @@ KEY_FILE = "key.json"
 #: Letters and digits that cannot be taken for each other.
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 8
-_FORM = re.compile(f"P-[{ALPHABET}]{{4}}-[{ALPHABET}]{{4}}")
 
 
 @dataclass(frozen=True)
@@ -51,10 +49,6 @@ class Pseudonyms:
             "two names get the same pseudonym under this key; measure with another one"
         )
 
-    def names(self) -> dict[str, str]:
-        """Return the name behind every pseudonym, in the order of the pseudonyms."""
-        return dict(sorted((pseudonym, name) for name, pseudonym in self.by_name.items()))
-
     def secret(self, about: str) -> float:
         """Return a number from 0 to 1 that stays the same under the key and that nobody can tell.
 
@@ -69,15 +63,13 @@ class Pseudonyms:
 
     def as_json(self) -> str:
         """Return key and names as the content of a key file."""
-        return json.dumps(
-            {
-                "what": "secret key of the pseudonyms, and the names behind them; keep it apart",
-                "key": self.key.hex(),
-                "physicians": self.names(),
-            },
-            indent=1,
-            ensure_ascii=False,
-        )
+        content = {
+            "what": "secret key of the pseudonyms, and the names behind them; keep it apart",
+            "key": self.key.hex(),
+            # In the order of the pseudonyms.
+            "physicians": dict(sorted((each, name) for name, each in self.by_name.items())),
+        }
+        return json.dumps(content, indent=1, ensure_ascii=False)
 
 
 def pseudonym(name: str, key: bytes) -> str:
@@ -173,8 +165,6 @@ class Addresses:
             "measurement, make the sheets where it was measured"
         )
 
-    def pseudonym_of(self, shown: str) -> str | None:
-        """Return the pseudonym of a physician; None where it is not known."""
-        if shown in self.names or (not self.names and _FORM.fullmatch(shown)):
-            return shown
-        return next((each for each, name in self.names.items() if name == shown), None)
+    def pseudonym_of(self, shown: str) -> str:
+        """Return the pseudonym of a physician, where it is known."""
+        return next((each for each, name in self.names.items() if name == shown), shown)

@@ -130,9 +130,9 @@ class MethodRow:
 
 @dataclass(frozen=True)
 class StratumRow:
-    """A decider in a subgroup or period; `dealt_by` is "by" or "period"."""
+    """A decider in a subgroup or period; `stratified_by` is "by" or "period"."""
 
-    dealt_by: Annotated[str, _ASKED]
+    stratified_by: Annotated[str, _ASKED]
     physician: Annotated[str, _PSEUDONYM]
     stratum: Annotated[str, "a value of a column, or a period"]
     n_patients: Annotated[int, _STRATUM]
@@ -145,7 +145,7 @@ class StratumRow:
 class ChangeRow:
     """How a decider changed from the first to the last stratum."""
 
-    dealt_by: Annotated[str, _ASKED]
+    stratified_by: Annotated[str, _ASKED]
     physician: Annotated[str, _PSEUDONYM]
     change: Annotated[float, _CHANGED]
     low: Annotated[float, _CHANGED]
@@ -222,7 +222,7 @@ def rows_of(table: pl.DataFrame, kind: type[Row]) -> tuple[Row, ...]:
     return tuple(kind(**row) for row in table.iter_rows(named=True))
 
 
-def told_of(row: Row, *kept: str, **changed: Any) -> Row:
+def blanked(row: Row, *kept: str, **changed: Any) -> Row:
     """Return a row, or a whole, of which but some fields nothing is told."""
     names = [each.name for each in fields(row)]  # type: ignore[arg-type]
     nothing = dict.fromkeys(name for name in names if name not in kept)
@@ -560,15 +560,15 @@ class Review:
     physicians: Annotated[Mapping[str, Figure], _REVIEWED] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Decision:
     """What is published of one decision; what does not apply or was not asked for is None.
 
     `claim` is how the method's figure is read ("at most", "about"), `compared` what stands behind
     "of 100". `n_reportable` deciders have a number, `n_ranked` a rank, `n_banded` a range;
     `barred_by` names the limits of the request that keep others without. `seconds` are what steps
-    took. `check` and `diagnostics` have files of their own, and so have rows: `physicians` in the
-    order of pseudonyms, `methods`, `strata` and `changes`.
+    took. Rows have files of their own: `physicians` in the order of pseudonyms, `methods`, `strata`
+    and `changes`.
     """
 
     decision: Annotated[str, _COLUMN]
@@ -578,23 +578,23 @@ class Decision:
     claim: Annotated[str, _FIXED]
     compared: Annotated[str, _FIXED]
     n_physicians: Annotated[int, "all physicians"]
-    n_reportable: Annotated[int, _IN_TABLE]
-    n_ranked: Annotated[int, _IN_TABLE]
-    n_banded: Annotated[int, _IN_TABLE]
-    barred_by: Annotated[tuple[str, ...], "names of limits that were asked for"]
+    n_reportable: Annotated[int, _IN_TABLE] = 0
+    n_ranked: Annotated[int, _IN_TABLE] = 0
+    n_banded: Annotated[int, _IN_TABLE] = 0
+    barred_by: Annotated[tuple[str, ...], "names of limits that were asked for"] = ()
     n_patients_shown: Annotated[int, "sum of the panel sizes that are shown"]
-    group: Annotated[Group | None, "missing where nobody has a score"]
-    location: Annotated[Location | None, "missing for methods that do not predict"]
-    unrecorded: Annotated[Unrecorded | None, "missing where it was not looked at"]
-    by: Annotated[Strata | None, "missing where it was not asked for"]
-    course: Annotated[Strata | None, "missing where it was not asked for"]
-    rule: Rule
-    own_rules: tuple[OwnRule, ...]
+    group: Annotated[Group | None, "missing where nobody has a score"] = None
+    location: Annotated[Location | None, "missing for methods that do not predict"] = None
+    unrecorded: Annotated[Unrecorded | None, "missing where it was not looked at"] = None
+    by: Annotated[Strata | None, "missing where it was not asked for"] = None
+    course: Annotated[Strata | None, "missing where it was not asked for"] = None
+    rule: Rule = Rule()
+    own_rules: tuple[OwnRule, ...] = ()
     warnings: Annotated[tuple[str, ...], "fixed words of the methods"]
     seconds: Annotated[Mapping[str, int], "whole seconds"]
     check: Check
-    diagnostics: Diagnostics
-    review: Annotated[Review | None, "missing where nothing was reviewed"]
+    diagnostics: Diagnostics = Diagnostics()
+    review: Annotated[Review | None, "missing where nothing was reviewed"] = None
     physicians: tuple[PhysicianRow, ...]
     methods: tuple[MethodRow, ...] = ()
     strata: tuple[StratumRow, ...] = ()

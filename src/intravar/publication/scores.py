@@ -90,7 +90,7 @@ def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | 
 
 
 @dataclass(frozen=True)
-class ShownScores:
+class PublishedScores:
     """Scores of a method as they may be handed on; what is hidden is missing in the `table`.
 
     `n_patients` are of physicians whose panel size is shown, `with_size` their positions;
@@ -107,7 +107,7 @@ class ShownScores:
     barred_by: tuple[str, ...]
 
 
-def shown_scores(
+def published_scores(
     scores: Scores,
     evidence: Evidence,
     *,
@@ -118,7 +118,7 @@ def shown_scores(
     hide_repeats: BoolArray | None = None,
     hide_close: BoolArray | None = None,
     secrets: FloatArray | None = None,
-) -> ShownScores:
+) -> PublishedScores:
     """Return what may be published of the scores of a method.
 
     A size or a rate that one of the methods `beside` hides, all hide; so are cases seen twice and
@@ -172,7 +172,7 @@ def shown_scores(
     )
     if scores.most < 1:  # reliability depends on the size alone
         table = table.with_columns(pl.when(pl.Series(~hidden.size)).then(pl.col("reliability")))
-    return ShownScores(
+    return PublishedScores(
         table,
         int(table["n_patients"].sum()),
         np.flatnonzero(~hidden.size),

@@ -19,7 +19,7 @@ from intravar.measurement.wider.strata import Strata as MeasuredStrata
 from intravar.publication import hiding
 from intravar.publication.group import published_noise
 from intravar.publication.results import ChangeRow, Figure, Strata, Stratum, StratumRow, rows_of
-from intravar.publication.scores import ShownScores
+from intravar.publication.scores import PublishedScores
 from intravar.request import MATTERS
 from intravar.tables import MOST_DISCORDANCE, hundred, most
 from intravar.wording import USUAL, Words
@@ -31,10 +31,10 @@ _CHANGES = ("change", "low", "high", "shrunken", "probability")
 _WIDTH = 2 * float(norm.ppf(0.5 + LEVEL / 2))
 
 
-def shown_strata(
+def published_subgroups(
     asked: Mapping[str, MeasuredStrata],
     measurement: Measurement,
-    published: ShownScores,
+    published: PublishedScores,
     across: hiding.HiddenAcross | None,
     names: Mapping[str, str],
 ) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def shown_strata(
         for dealt, strata in asked.items()
     }
     cells, changes = strata_tables(asked, names, hidden, request.smallest_cell)
-    own = changes.filter(pl.col("dealt_by") == "period")["probability"]
+    own = changes.filter(pl.col("stratified_by") == "period")["probability"]
     words, claim = request.words, claim_of(measurement.main.evidence)
     told: dict[str, Strata | None] = dict.fromkeys(asked)
     for dealt, strata in asked.items():
@@ -193,7 +193,7 @@ def strata_tables(
     cells, changes = [], []
     for dealt, each in strata.items():
         kept = ~pl.col("physician").cast(pl.String).is_in(sorted(hidden[dealt]))
-        first = pl.lit(dealt).alias("dealt_by"), "physician"
+        first = pl.lit(dealt).alias("stratified_by"), "physician"
         figures = pl.col("discordance", "low", "high").round(digits)
         own = hiding.named(each.cells.filter(kept), names)
         cells.append(own.select(*first, "stratum", "n_patients", figures))
@@ -206,8 +206,8 @@ def strata_tables(
         )
         changes.append(moved.select(*first, pl.col(*_CHANGES).round(digits)))
     return (
-        pl.concat(cells).sort("dealt_by", "physician", "stratum"),
-        pl.concat(changes).sort("dealt_by", "physician"),
+        pl.concat(cells).sort("stratified_by", "physician", "stratum"),
+        pl.concat(changes).sort("stratified_by", "physician"),
     )
 
 

@@ -107,7 +107,7 @@ def write_sheets(
             private=" ".join(why) or None,
             exact=figures.get(known.name_of(shown)) if exact else None,
         )
-        stem = _stem(called if named else known.pseudonym_of(shown) or shown, made)
+        stem = _stem(called if named else known.pseudonym_of(shown), made)
         files = {form: f"{stem}.{form}" for form in chosen_formats}
         for form, name in files.items():
             made[name] = (

@@ -384,7 +384,7 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
         rows = [
             own_row(each.stratum, own, group.get(each.stratum), claim)
             for each in decision.strata
-            if (each.dealt_by, each.physician) == whose
+            if (each.stratified_by, each.physician) == whose
             if (own := _own((each.discordance, each.low, each.high), claim))
         ]
         if not rows:
@@ -396,7 +396,7 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
             continue
         lines = [f"The last {MOST_ROWS} of {len(rows)}."] if len(rows) > MOST_ROWS else []
         for change in decision.changes:
-            if (change.dealt_by, change.physician) == whose == ("period", physician):
+            if (change.stratified_by, change.physician) == whose == ("period", physician):
                 names = ("change", "low", "high", "shrunken", "probability")
                 numbers = {name: round(100 * getattr(change, name)) for name in names}
                 lines.append(words.fill(CHANGED, **numbers, matters=round(100 * MATTERS)))
