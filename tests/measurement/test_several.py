@@ -240,6 +240,7 @@ def test_the_command_prints_and_writes(
         assert left.value.code == 0
         printed = capsys.readouterr().out
         said = "differ in at least one" in " ".join(printed.split())
-        assert said if not extra else json.loads(printed)["joint"]
+        assert said if not extra else json.loads(printed)["joint"]["differ"]
+        assert said if not extra else json.loads(printed)["decisions"][0]["verdict"]
         assert "out-private" in printed or extra
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"out", "out-private"}

@@ -85,8 +85,10 @@ def measure(
         )
         settings.clear_unfinished()
     if as_json:
-        tables = {name: rows.to_dicts() for name, rows in publication.tables_of(published).items()}
-        typer.echo(json.dumps(publication.plain(published) | tables, default=str))
+        told = publication.plain(published)
+        for name, rows in publication.tables_of(published).items():
+            told[f"{name}_rows" if name in told else name] = rows.to_dicts()
+        typer.echo(json.dumps(told, default=str))
     else:
         console = cli.Console(highlight=False, quiet=quiet)
         _print_all(console, found, published, out)

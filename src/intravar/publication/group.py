@@ -76,9 +76,7 @@ def group_of_shown(
     rounding = hiding.upwards if evidence.upper_limit else coarse
     rounded = rounding(float(n @ scores.discordance[rest]) / float(n.sum()), step, phase) or 0.0
     common, patients = min(rounded, MOST_DISCORDANCE), float(known.size[rest].sum())
-    chance = float(norm.ppf(0.5 + LEVEL / 2)) * math.sqrt(
-        MOST_DISCORDANCE * MOST_DISCORDANCE / patients
-    )
+    chance = float(norm.ppf(0.5 + LEVEL / 2)) * MOST_DISCORDANCE / math.sqrt(patients)
     ends = common, max(common - step - chance, 0.0), min(common + step + chance, MOST_DISCORDANCE)
     if found is None:
         return MeasuredGroup(*ends, *(float("nan"),) * 4, 0)

@@ -219,20 +219,16 @@ def _bands(
     secrets: FloatArray | None,
 ) -> tuple[Band | None, ...]:
     """Return the bands of hidden scores, in panels that are large enough and known to be."""
-    n_physicians = len(scores.physician)
     if secrets is None or scores.scale != "discordance":
-        return (None,) * n_physicians
+        return (None,) * len(scores.physician)
     counted = not evidence.of_pairs and evidence.core is None
-    trials = evidence.trials(scores.n_patients)
-    found: list[Band | None] = []
-    for at in range(n_physicians):
-        if not hidden.score[at] or hidden.least[at] < max(min_panel, FEWEST_PATIENTS, smallest + 1):
-            found.append(None)
-            continue
-        reach = Reach(smallest, evidence.of_pairs, counted and not hidden.size[at])
-        score, secret = float(scores.discordance[at]), float(secrets[at])
-        found.append(band_of(score, secret, float(trials[at]), reach))
-    return tuple(found)
+    known = Reach(smallest, evidence.of_pairs, counted), Reach(smallest, evidence.of_pairs)
+    columns = scores.discordance, secrets, evidence.trials(scores.n_patients), hidden.size
+    enough = hidden.score & (hidden.least >= max(min_panel, FEWEST_PATIENTS, smallest + 1))
+    return tuple(
+        band_of(float(score), float(secret), float(n), known[int(no_size)]) if may else None
+        for score, secret, n, no_size, may in zip(*columns, enough, strict=True)
+    )
 
 
 def _with_bands(

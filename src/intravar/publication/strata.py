@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 from scipy.stats import norm
 
@@ -103,11 +104,9 @@ def unsafe_physicians(
     if smallest <= 1:
         return set()
     cells = strata.cells.with_columns(pl.col("physician").cast(pl.String))
-    unsafe = {
-        row["physician"]
-        for row in cells.iter_rows(named=True)
-        if _tells_few(row["n_patients"], row["n_for"], smallest)
-    }
+    decided_for = cells["n_for"].to_numpy()
+    few = hiding.any_few(smallest, decided_for, cells["n_patients"].to_numpy() - decided_for)
+    unsafe = set(cells["physician"].filter(pl.Series(few)))
     dealt = cells.group_by("physician").agg(pl.len(), pl.col("n_patients", "n_for").sum())
     placed = {name: counts for name, *counts in dealt.iter_rows()}
     for name, panel in panels.items():
@@ -136,12 +135,10 @@ def published_strata(
     others as well, so that it does not follow from the whole. Those that are shown are compared
     with each other alone. Figures are rounded more coarsely where somebody's strata are `hidden`.
     """
-    rows = strata.levels.to_dicts()
-    shown = [
-        row
-        for row in rows
-        if not _tells_few(row["n_patients"], round(row["rate"] * row["n_patients"]), smallest)
-    ]
+    rows, n = strata.levels.to_dicts(), strata.levels["n_patients"].to_numpy()
+    n_for = np.rint(strata.levels["rate"].to_numpy() * n)
+    few = hiding.any_few(smallest, n_for, n - n_for)
+    shown = [row for row, hide in zip(rows, few, strict=True) if not hide]
     if len(shown) == len(rows) - 1:
         shown.remove(min(shown, key=lambda row: int(row["n_patients"])))
     differ, (change, low, high) = strata.compared([row["stratum"] for row in shown])
@@ -172,10 +169,6 @@ def published_strata(
         change=Figure(*(hiding.coarse(each, fewest) for each in (change, low, high))),
         probability=hiding.fraction(probable, 2),
     )
-
-
-def _tells_few(n_patients: int, decided_for: int, smallest: int) -> bool:
-    return hiding.is_few(decided_for, smallest) or hiding.is_few(n_patients - decided_for, smallest)
 
 
 def strata_tables(
