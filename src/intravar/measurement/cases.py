@@ -69,7 +69,20 @@ def cases_behind(
     """
     shown = evidence.cases()
     if shown is None:
-        return _discordant(pairs)
+        return (
+            pairs.filter("discordant")
+            .sort("panel", "distance", "first", "second")
+            .select(
+                "panel",
+                pl.lit(PAIR).alias("kind"),
+                (pl.int_range(pl.len()).over("panel") + 1).alias("case"),
+                pl.col("first").alias("patient"),
+                pl.col("second").alias("other"),
+                "distance",
+                pl.lit(None, pl.Float64).alias("predicted"),
+            )
+            .cast(CASE_SCHEMA)  # type: ignore[arg-type]
+        )
     kind, probability, least = shown
     points = scale.points(observed.covariates, probability)
     away = np.abs(observed.decision - probability)
@@ -84,24 +97,6 @@ def cases_behind(
             predicted = float(probability[patient])
             rows += [(at, kind, number, patient, *each, predicted) for each in beside]
     return pl.DataFrame(rows, schema=CASE_SCHEMA, orient="row")
-
-
-def _discordant(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return discordant pairs as cases, the closest first."""
-    return (
-        pairs.filter("discordant")
-        .sort("panel", "distance", "first", "second")
-        .select(
-            "panel",
-            pl.lit(PAIR).alias("kind"),
-            (pl.int_range(pl.len()).over("panel") + 1).alias("case"),
-            pl.col("first").alias("patient"),
-            pl.col("second").alias("other"),
-            "distance",
-            pl.lit(None, pl.Float64).alias("predicted"),
-        )
-        .cast(CASE_SCHEMA)  # type: ignore[arg-type]
-    )
 
 
 def found_in_bucket(

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval
@@ -111,9 +110,16 @@ def concluded(
     # Without a rule the number is that of any two patients, which is no bound of anything.
     pull = halves.pull if halves is not None and predicts and rule_found >= RULE_FOUND else 0.0
     scores = widened(scores, evidence, halves, pull)
-    ends = _range(evidence, scores)
-    if ends is not None:
+    ends, anchors = None, evidence.anchors
+    if anchors is not None:
+        # Values that fit equally well hang on the rule.
         low, high, error = scores.interval
+        ends = anchors.identified_low, anchors.identified_high
+        if not evidence.follows:
+            ends = low, high
+        elif anchors.clear < ANCHORED:
+            # With limits of their own all may follow a rule to the letter.
+            ends = np.zeros_like(ends[0]), ends[1]
         holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
         ranged = scores.with_columns(identified_low=ends[0], identified_high=ends[1])
         scores = replace(ranged, interval=holding)
@@ -195,19 +201,6 @@ def gain_over_limits(evidence: Evidence, observed: Observed, seed: int) -> float
     return evidence.over_limits(observed, seed)
 
 
-def _range(evidence: Evidence, scores: Scores) -> tuple[FloatArray, FloatArray] | None:
-    """Return the values that fit equally well, where they hang on a rule."""
-    if evidence.anchors is None:
-        return None
-    if not evidence.follows:
-        return scores.interval.low, scores.interval.high
-    low, high = evidence.anchors.identified_low, evidence.anchors.identified_high
-    if evidence.anchors.clear < ANCHORED:
-        # With limits of their own all may follow a rule to the letter.
-        low = np.zeros_like(low)
-    return low, high
-
-
 def order_of_patients(scores: Scores) -> float | None:
     """Return the rank correlation of scores with what the average colleague would have.
 
@@ -246,7 +239,14 @@ def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | 
     if evidence.of_eligible:
         return float("inf") if evidence.anchors is not None else 0.0
     if evidence.caliper is not None:
-        return 0.0 if rule is None else _ranked_better(rule)
+        if rule is None or not np.isfinite(rule.auc):
+            return 0.0
+        n = rule.calibration["n_patients"].to_numpy().astype(np.float64)
+        yes = float(n @ rule.calibration["observed"].to_numpy())
+        no = float(n.sum()) - yes
+        # Standard errors of chance by which the area under the curve exceeds one half.
+        chance = np.sqrt((yes + no + 1) / (12 * max(yes * no, _TINY)))
+        return float((rule.auc - 0.5) / chance) if min(yes, no) > 0 else 0.0
     if evidence.by_rate:
         return 0.0
     if (predicted := evidence.predicted()) is None:
@@ -260,13 +260,3 @@ def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | 
     gain -= np.where(y == 1, np.log(alone), np.log(1 - alone))
     error = gain.std() / np.sqrt(len(gain))
     return float(gain.mean() / error) if error > 0 else 0.0
-
-
-def _ranked_better(rule: SuggestedRule) -> float:
-    """Return by how many standard errors of chance the area under the curve exceeds one half."""
-    n = rule.calibration["n_patients"].to_numpy().astype(np.float64)
-    yes = float(n @ rule.calibration["observed"].to_numpy())
-    no = float(n.sum()) - yes
-    if not np.isfinite(rule.auc) or min(yes, no) <= 0:
-        return 0.0
-    return float((rule.auc - 0.5) / np.sqrt((yes + no + 1) / (12 * yes * no)))

@@ -209,23 +209,21 @@ def doubts(deals: Sequence[Sequence[Half]]) -> tuple[float, float]:
     >>> own, round(common, 2)
     (0.0, 0.1)
     """
-    variances = np.mean([_doubted(*halves) for halves in deals], axis=0)
-    own, common = (float(np.sqrt(max(each, 0.0)) / 2) for each in variances)
-    return own, common
-
-
-def _doubted(first: Half, second: Half) -> tuple[float, float]:
-    """Return the variances of the difference, own and common; the latter may be below 0."""
-    apart = first.score - second.score
-    expected = first.interval.standard_error**2 + second.interval.standard_error**2
-    known = np.isfinite(expected)
-    if known.sum() < FEWEST_PHYSICIANS:
-        return 0.0, 0.0
-    apart, expected = apart[known], np.maximum(expected[known], _TINY)
-    # Weighted, lest a few small panels lend their doubt to the large ones.
-    own = between_variance(apart, np.sqrt(expected))
-    weight = 1 / (expected + own)
-    common = (weight @ apart / weight.sum()) ** 2 - 1 / weight.sum()
+    variances = []  # of the difference, own and common; the latter may be below 0
+    for first, second in deals:
+        apart = first.score - second.score
+        expected = first.interval.standard_error**2 + second.interval.standard_error**2
+        known = np.isfinite(expected)
+        if known.sum() < FEWEST_PHYSICIANS:
+            variances.append((0.0, 0.0))
+            continue
+        apart, expected = apart[known], np.maximum(expected[known], _TINY)
+        # Weighted, lest a few small panels lend their doubt to the large ones.
+        own = float(between_variance(apart, np.sqrt(expected)))
+        weight = 1 / (expected + own)
+        common = (weight @ apart / weight.sum()) ** 2 - 1 / weight.sum()
+        variances.append((own, float(common)))
+    own, common = (np.sqrt(max(each, 0.0)) / 2 for each in np.mean(variances, axis=0))
     return float(own), float(common)
 
 

@@ -205,10 +205,8 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
     rule, repeats = everybody.rule, everybody.repeats
     assert rule is not None
     (name, first), *others = everybody.fitted.items()
-    scores, location = (
-        first.scores,
-        location_of(prepared, first.evidence, request.random_state, words),
-    )
+    scores = first.scores
+    location = location_of(prepared, first.evidence, request.random_state, words)
     if repeats is not None:
         scores = scores.with_columns(**repeats.columns())
     if location is not None:
@@ -254,7 +252,7 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
         periods,
         everybody.cases,
         tuple(words.said(each) for each in (*everybody.warnings, *no_rule)),
-        steps.all_seconds(),
+        {**steps.seconds, "total": time.perf_counter() - steps.started},
     )
 
 
@@ -281,10 +279,6 @@ class _Steps:
         yield
         if noted is not None:
             self.seconds[noted] = time.perf_counter() - begun
-
-    def all_seconds(self) -> dict[str, float]:
-        """Return the seconds of the steps with a name, and of all."""
-        return {**self.seconds, "total": time.perf_counter() - self.started}
 
 
 def _checked(
@@ -329,10 +323,8 @@ def _fitted(
         count = f" ({position} of {len(names)})" if len(names) > 1 else ""
         expected = time_of_fit(Size.of(prepared.observed), METHODS[name])
         with steps.step(f"measuring with {name}{count}", expected, name):
-            given = own.get(name)
-            fitted[name], caught = fit_method(
-                name, prepared.observed, check.request.random_state, given
-            )
+            seed = check.request.random_state
+            fitted[name], caught = fit_method(name, prepared.observed, seed, own.get(name))
         said += caught
     return fitted, said
 

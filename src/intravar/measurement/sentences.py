@@ -35,8 +35,6 @@ WHY_DIFFERENT = {
 }
 #: Rank correlation from which on scores and rates of "yes" are said to go together.
 TOGETHER = 0.8
-#: Share of patients from which on close calls are said to be all of them.
-NEARLY_ALL = 0.95
 
 
 def about(value: float, low: float | None, high: float | None, claim: str = "about") -> str:
@@ -137,14 +135,7 @@ def close_calls_sentence(patients: float, discordance: float) -> str:
     >>> close_calls_sentence(0.27, 0.84)
     '84 % of the discordance lies in close calls, the 27 % of patients that could be decided \
 either way.'
-    >>> close_calls_sentence(1.0, 1.0)
-    'Nearly every patient could be decided either way: the discordance lies with all of them.'
     """
-    if patients >= NEARLY_ALL:
-        return Sentence(
-            "Nearly every {case} could be decided either way: the discordance lies with all of "
-            "them."
-        )
     return Sentence(
         "{discordance} % of the discordance lies in close calls, the {patients} "
         "% of {cases} that could be decided either way.",

@@ -150,9 +150,11 @@ def of_everybody(
     table = pl.concat([own, read], how="diagonal_relaxed").sort("code")
     evidence = evidence.with_physicians(table)
     if evidence.differences is not None:
-        evidence = evidence.with_differences(
-            _differences(evidence.differences, others, beyond, sampled[whole])
-        )
+        inside = census.named.cast(pl.String)[sampled[whole]].to_list()
+        weighed = evidence.differences.with_columns(pl.col("physician").cast(pl.String))
+        weighed = weighed.filter(pl.col("physician").is_in(inside))
+        more = named_in(others.differences, census.named).select(weighed.columns)
+        evidence = evidence.with_differences(pl.concat([weighed, more], how="vertical_relaxed"))
     scores = Scores(
         census.named[table["code"]],
         table["n_patients"].to_numpy(),
@@ -166,16 +168,6 @@ def of_everybody(
         evidence.upper_limit,
     )
     return Fitted(model, evidence, scores)
-
-
-def _differences(
-    differences: pl.DataFrame, others: Others, beyond: Beyond, whole: IntArray
-) -> pl.DataFrame:
-    inside = beyond.census.named.cast(pl.String)[whole].to_list()
-    own = differences.with_columns(pl.col("physician").cast(pl.String))
-    own = own.filter(pl.col("physician").is_in(inside))
-    read = named_in(others.differences, beyond.census.named)
-    return pl.concat([own, read.select(own.columns)], how="vertical_relaxed")
 
 
 def named_in(table: pl.DataFrame, physicians: pl.Series) -> pl.DataFrame:
