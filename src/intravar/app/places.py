@@ -112,12 +112,12 @@ class Places:
     def entries(self, folder: Path) -> list[Entry]:
         """Return what can be opened in a folder: folders first, by name."""
         try:
-            found = [entry for entry in map(self._entry, folder.iterdir()) if entry]
+            entries = [entry for entry in map(self._entry, folder.iterdir()) if entry]
         except OSError as error:
             reason = error.strerror or error
             raise InputError(f"cannot look into '{folder}': {reason}") from error
-        found.sort(key=lambda each: (each.kind != "folder", each.path.name.lower()))
-        return found[:MOST_LISTED]
+        entries.sort(key=lambda each: (each.kind != "folder", each.path.name.lower()))
+        return entries[:MOST_LISTED]
 
     def _entry(self, path: Path) -> Entry | None:
         if path.name.startswith(".") or path.name.endswith(("-private", "-unfinished")):
@@ -134,7 +134,7 @@ class Places:
         """Return the measurements that lie in a folder, the newest first; the results' if none."""
         place = folder or self.results
         paths = place.iterdir() if place.is_dir() else ()
-        found = []
+        measured = []
         for path in paths:
             if path.name.startswith("."):
                 continue
@@ -142,8 +142,8 @@ class Places:
                 stored = read_published(path)
                 verdict = stored.first.verdict if stored.joint is None else SEVERAL
                 when = datetime.fromtimestamp((path / SUMMARY).stat().st_mtime)
-                found.append(Measured(path, f"{when:%Y-%m-%d %H:%M}", verdict))
-        return sorted(found, key=lambda each: each.when, reverse=True)
+                measured.append(Measured(path, f"{when:%Y-%m-%d %H:%M}", verdict))
+        return sorted(measured, key=lambda each: each.when, reverse=True)
 
     def opened(self, key: str) -> tuple[Path, Published]:
         """Return the folder of an address and what it publishes, of one decision or several."""

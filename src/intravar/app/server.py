@@ -63,15 +63,15 @@ def make_app(places: Places, port: int, token: str) -> tuple[Guard, Desk]:
 
     It will listen on a port; the printed address bears the token.
     """
-    told = (InputError, DefectError, WaitingError, OSError, Exception, 404, 405)
-    app = Starlette(routes=ROUTES, exception_handlers=dict.fromkeys(told, _told))
+    handled = (InputError, DefectError, WaitingError, OSError, Exception, 404, 405)
+    app = Starlette(routes=ROUTES, exception_handlers=dict.fromkeys(handled, _error_screen))
     guard = Guard(app, port, token)
     desk = Desk(places, guard.sealed)
     app.state.desk = desk
     return guard, desk
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _error_screen(request: Request, error: Exception) -> Response:
     """Return the screen that says what went wrong, and what to do."""
     if isinstance(error, WaitingError):
         return screen("waiting", 202, words=str(error), again=str(request.url))

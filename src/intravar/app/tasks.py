@@ -57,26 +57,26 @@ def look(source: str, reading: Mapping[str, str]) -> dict[str, Any]:
 
 def check(source: str, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what a check finds, for each decision; nobody is named."""
-    told, request = [], Request(**asked)
+    checks, request = [], Request(**asked)
     several = len(request.decisions) > 1
-    for decision, found in checked_each(source, request).items():
-        told.append(
-            publication.plain(publication.published_check(found, several=several))
+    for decision, checked in checked_each(source, request).items():
+        checks.append(
+            publication.plain(publication.published_check(checked, several=several))
             | {
                 "decision": decision,
-                "lines": publication.check_lines(found, several=several),
-                "cannot": publication.unmeasurable(found),
+                "lines": publication.check_lines(checked, several=several),
+                "cannot": publication.unmeasurable(checked),
                 "columns": documents.as_fragment(
                     [
                         documents.columns_table(
-                            publication.column_rows(found, several=several), request.words
+                            publication.column_rows(checked, several=several), request.words
                         )
                     ]
                 ),
-                "time": found.cost.here().in_words(),
+                "time": checked.cost.here().in_words(),
             }
         )
-    return told
+    return checks
 
 
 def report(folder: str, name: str) -> str:
@@ -105,8 +105,8 @@ def sheets(folder: str, out: str, physician: str | None) -> str:
 def compare(first: str, second: str) -> str:
     """Return what changed from one measurement to another."""
     compared = publication.compare_each(first, second)
-    found = {name: each.naming(on_screen) for name, each in compared.items()}
-    return documents.as_fragment(documents.comparison_blocks(found))
+    comparisons = {name: each.naming(on_screen) for name, each in compared.items()}
+    return documents.as_fragment(documents.comparison_blocks(comparisons))
 
 
 def explain(folder: str, physician: str) -> str:
@@ -162,5 +162,5 @@ def keep_answer(
 def read_review(folder: str) -> dict[str, Any]:
     """Add what the answers tell to the measurement; return it in words."""
     words = publication.read_published(folder).words
-    found = pair_review.read(folder)
-    return {"lines": [words.said(line) for line in found.lines()], "n_left": found.n_left}
+    review = pair_review.read(folder)
+    return {"lines": review.lines(words), "n_left": review.n_left}

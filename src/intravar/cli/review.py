@@ -114,8 +114,7 @@ def read(folder: Path, answers: list[Path] | None = None, as_json: bool = False)
         told = asdict(found) | {"physicians": found.physicians.to_dicts()}
         typer.echo(json.dumps(told, default=str))
         return
-    for line in found.lines():
-        cli.say(_words(folder).said(line))
+    cli.say("\n".join(found.lines(_words(folder))))
 
 
 def _words(folder: Path) -> Any:

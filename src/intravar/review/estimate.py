@@ -131,8 +131,8 @@ def _jeffreys(
 def estimate(record: float, different: Kind, alike: Kind, n_frame: float) -> Estimate:
     """Return the estimate of one group of pairs, see :func:`discordance_of`."""
     counts = [(kind.share * kind.worth, kind.worth) for kind in (different, alike)]
-    found = discordance_of(record, counts[0], counts[1], n_frame)
-    return Estimate(*(float(each) for each in found))
+    figures = discordance_of(record, counts[0], counts[1], n_frame)
+    return Estimate(*(float(each) for each in figures))
 
 
 def pooled_estimates(

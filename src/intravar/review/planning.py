@@ -82,15 +82,15 @@ def plan(folder: str | os.PathLike[str], sizes: tuple[int, ...] = SIZES) -> Plan
     first, second = kinds_of(judged_pairs(read_stored(opened.private)))
     enough = min(first.worth, second.worth) >= 10 and min(first.comparable, second.comparable) >= 1
     comparable = (first.share, second.share) if enough else GUESS
-    found = []
+    planned = []
     for size in sizes:
         n1 = round(SHARE_DIFFERENT * size)
         n0 = size - n1
         c1, c0 = comparable[0] * n1, comparable[1] * n0
         value = estimate(record, Kind.whole(c1, n1), Kind.whole(c0, n0), n_frame)
         kinds = Kind.whole(round(c1), n1), Kind.whole(round(c0), n0)
-        told = publishable(*kinds, record, n_frame, opened.published.request.smallest_cell)
-        ends = (None, None) if told is None else (told.low, told.high)
-        found.append(Planned(size, value.discordance, value.low, value.high, *ends))
+        published = publishable(*kinds, record, n_frame, opened.published.request.smallest_cell)
+        ends = (None, None) if published is None else (published.low, published.high)
+        planned.append(Planned(size, value.discordance, value.low, value.high, *ends))
     reviewed = first.judged + second.judged
-    return Plan(record, opened.pairs.height, comparable, reviewed, tuple(found))
+    return Plan(record, opened.pairs.height, comparable, reviewed, tuple(planned))

@@ -150,7 +150,7 @@ STEP = 0.05
 NOT_ENOUGH = "so few pairs stand behind the figure that any rounding would reveal small numbers"
 
 
-def publish_review(opened: Folder, stored: Stored, found: Review) -> Review:
+def publish_review(opened: Folder, stored: Stored, review: Review) -> Review:
     """Publish what a review found, if it may be; return the review with what came of it."""
     now = {
         pair: "; ".join(map(" ".join, zip(answers, reasons, strict=True)))
@@ -158,43 +158,43 @@ def publish_review(opened: Folder, stored: Stored, found: Review) -> Review:
         .select("pair", "answer", "reason")
         .iter_rows()
     }
-    why = why_not_yet(stored.published, now, found.n_left, opened.published.request.smallest_cell)
+    why = why_not_yet(stored.published, now, review.n_left, opened.published.request.smallest_cell)
     if why is not None:
-        return replace(found, why_not=why)
-    told = published_review(opened, stored, found)
-    if told is None:
-        return replace(found, why_not=NOT_ENOUGH)
+        return replace(review, why_not=why)
+    published = published_review(opened, stored, review)
+    if published is None:
+        return replace(review, why_not=NOT_ENOUGH)
     # First the answers, then the figures: cut short between, the next reading tells the same.
     write_stored(opened.private, replace(stored, published=now))
-    decision = replace(opened.published.first, review=told)
+    decision = replace(opened.published.first, review=published)
     files = files_of(replace(opened.published, decisions=(decision,)))
     add_files(opened.out, {SUMMARY: files[SUMMARY]})
     present = [
         each for each in documents.MEASUREMENT_FORMATS if (opened.out / f"report.{each}").exists()
     ]
     documents.write_files(opened.out, [each for each in present if not documents.lacking([each])])
-    return replace(found, published=True)
+    return replace(review, published=True)
 
 
-def published_review(opened: Folder, stored: Stored, found: Review) -> results.Review | None:
-    """Return what may be told of a review; None if nothing may."""
+def published_review(opened: Folder, stored: Stored, review: Review) -> results.Review | None:
+    """Return what may be published of a review; None if nothing may."""
     smallest = opened.published.request.smallest_cell
     record, n_frame = opened.frame
     judged = judged_pairs(stored)
     kinds = kinds_of(judged)
     if is_few(record * n_frame, smallest) or is_few((1 - record) * n_frame, smallest):
         return None
-    told = publishable(*kinds, record, n_frame, smallest)
-    if told is None:
+    figure = publishable(*kinds, record, n_frame, smallest)
+    if figure is None:
         return None
     rounded = smallest > 1
     step = STEP if rounded else 1e-6
     open_counts = not any(kind.is_few(smallest) for kind in kinds) or not rounded
     unsure = agreement = None
-    low, high = found.if_comparable, found.if_different
-    if low is not None and high is not None and not is_few(found.n_unsure, smallest):
-        unsure = results.Figure(None, *_outwards(min(low, high), max(low, high), told.step))
-    agreed = found.agreement
+    low, high = review.if_comparable, review.if_different
+    if low is not None and high is not None and not is_few(review.n_unsure, smallest):
+        unsure = results.Figure(None, *_outwards(min(low, high), max(low, high), figure.step))
+    agreed = review.agreement
     if agreed is not None and not any(
         is_few(count, smallest) for count in (agreed.n_same, agreed.n_pairs - agreed.n_same)
     ):
@@ -202,20 +202,20 @@ def published_review(opened: Folder, stored: Stored, found: Review) -> results.R
         agreement = results.Figure(*figures)
     physicians = {}
     names = opened.shown_names
-    for name, _, discordance, low, high, _ in found.physicians.iter_rows():
+    for name, _, discordance, low, high, _ in review.physicians.iter_rows():
         own = kinds_of(judged.filter(pl.col("physician") == name))
         if name in names and not (rounded and any(kind.is_few(smallest) for kind in own)):
-            figure = coarse(discordance, step) or 0.0, *_outwards(low, high, step)
-            physicians[names[name]] = results.Figure(*figure)
+            own_figure = coarse(discordance, step) or 0.0, *_outwards(low, high, step)
+            physicians[names[name]] = results.Figure(*own_figure)
     return results.Review(
-        discordance=results.Figure(told.discordance, told.low, told.high),
-        n_pairs=found.n_pairs,
+        discordance=results.Figure(figure.discordance, figure.low, figure.high),
+        n_pairs=review.n_pairs,
         record=round(record, 2 if rounded else 6),
-        step=told.step,
-        n_left=found.n_left,
-        explained=coarse(found.explained, step) if open_counts else None,
-        reasons=_reasons(found.reasons, smallest, step) if open_counts else {},
-        unsure=unsure if open_counts and found.n_unsure else None,
+        step=figure.step,
+        n_left=review.n_left,
+        explained=coarse(review.explained, step) if open_counts else None,
+        reasons=_reasons(review.reasons, smallest, step) if open_counts else {},
+        unsure=unsure if open_counts and review.n_unsure else None,
         agreement=agreement,
         physicians=dict(sorted(physicians.items())),
     )

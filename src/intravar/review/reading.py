@@ -12,11 +12,13 @@ import polars as pl
 
 from intravar.errors import InputError, errors_in
 from intravar.inference.intervals import LEVEL
+from intravar.publication import results as published_results
+from intravar.publication.findings import review_lines, review_sentence
 from intravar.review import store
 from intravar.review.answers import read_answers
 from intravar.review.estimate import Estimate, Kind, estimate, pooled_estimates
 from intravar.seeds import stream
-from intravar.wording import Sentence
+from intravar.wording import USUAL, Words
 
 #: Pairs of a physician that must be judged before a figure of theirs is given.
 FEWEST_OF_PHYSICIAN = 6
@@ -92,37 +94,22 @@ class Review:
     published: bool = False
     why_not: str | None = None
 
-    def lines(self) -> list[str]:
+    def lines(self, words: Words = USUAL) -> list[str]:
         """Say what a review found, for whoever may see the private folder."""
-        lines = [
-            f"{self.n_pairs:,} pairs judged, {self.n_unsure:,} unsure, {self.n_left:,} left.",
-        ]
+        lines = [f"{self.n_pairs:,} pairs judged, {self.n_unsure:,} unsure, {self.n_left:,} left."]
         if self.group is not None:
-            group = self.group
-            lines.append(
-                Sentence(
-                    "Of 100 pairs of {cases} that reviewers found comparable, "
-                    "{discordance:.0f} [{low:.0f}, {high:.0f}] were decided differently; of "
-                    "all pairs alike in the record, {record:.0f}.",
-                    discordance=100 * group.discordance,
-                    low=100 * group.low,
-                    high=100 * group.high,
-                    record=100 * self.record,
-                )
+            total = sum(self.reasons.values())
+            unsure = published_results.Figure(None, self.if_different, self.if_comparable)
+            exact = published_results.Review(
+                published_results.Figure(*vars(self.group).values()),
+                self.n_pairs,
+                self.record,
+                step=0.0,
+                explained=self.explained,
+                reasons={why: n / total for why, n in self.reasons.items()},
+                unsure=unsure if self.n_unsure else None,
             )
-        if self.explained is not None:
-            lines.append(
-                f"Of 100 pairs that were decided differently, {100 * self.explained:.0f} differ in "
-                "something that matters."
-            )
-        if self.reasons:
-            listed = ", ".join(f"{why} ({n})" for why, n in self.reasons.items())
-            lines.append(f"Reasons: {listed}.")
-        if self.n_unsure and self.if_comparable is not None and self.if_different is not None:
-            lines.append(
-                f"With every unsure pair counted as comparable it would be "
-                f"{100 * self.if_comparable:.0f}, as different {100 * self.if_different:.0f}."
-            )
+            lines += [review_sentence(exact, words), *review_lines(exact, words)[1:]]
         if self.agreement is not None:
             agreed = self.agreement
             lines.append(
@@ -131,11 +118,8 @@ class Review:
             )
         if self.contradicted:
             lines.append(f"Contradicted, each counts half: {', '.join(self.contradicted)}.")
-        if self.published:
-            lines.append("Published, rounded: see report.html.")
-        else:
-            lines.append(f"Not published now: {self.why_not}.")
-        return lines
+        published = "Published, rounded: see report.html."
+        return [*lines, published if self.published else f"Not published now: {self.why_not}."]
 
 
 def judged_pairs(stored: store.Stored) -> pl.DataFrame:
