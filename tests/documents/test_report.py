@@ -15,13 +15,12 @@ import pytest
 
 from documents.many_physicians import many_physicians
 from intravar.documents.blocks import (
-    Annex,
-    Card,
-    Cards,
     Document,
     Figure,
     Note,
     Paragraph,
+    Section,
+    SideBySide,
     tables,
     text_lines,
     walk,
@@ -400,7 +399,8 @@ def test_nothing_is_drawn_where_nothing_may_be_read(thirty: Published) -> None:
     (table,) = [block for block in blocks if isinstance(block, Table) and block.interactive]
     assert [column.name for column in table.columns] == ["physician", "n_patients", "rate"]
     assert all(row.shown for row in table.rows)
-    assert [block.title for block in blocks if isinstance(block, Card)] == ["What to do next"]
+    cards = [block for block in blocks if getattr(block, "look", "") in ("card", "wide")]
+    assert [block.title for block in cards if isinstance(block, Section)] == ["What to do next"]
 
 
 def test_everything_is_in_their_words(thirty: Published) -> None:
@@ -459,12 +459,13 @@ def test_it_prints_on_few_pages(published: Published, n: int, most: int) -> None
     pages = pypdf.PdfReader(io.BytesIO(as_pdf(document))).pages
     assert len(pages) <= most
     first = re.sub(r"\s+", " ", pages[0].extract_text())
-    cards = next(block for block in document.blocks if isinstance(block, Cards))
+    cards = next(block for block in document.blocks if isinstance(block, SideBySide))
     for card in cards.blocks:
+        assert isinstance(card, Section)
         assert card.title in first
     for page in pages:
         assert len(page.extract_text()) > 250
-    assert any(isinstance(block, Annex) and block.new_page for block in document.blocks) is (n > 30)
+    assert any(getattr(block, "look", "") == "appendix" for block in document.blocks) is (n > 30)
 
 
 def test_ids_of_a_page_are_unique(thirty: Published) -> None:

@@ -115,54 +115,30 @@ def row_figure(
 
 
 @dataclass(frozen=True)
-class Card:
-    """A few blocks under one heading; wide cards have a column of their own."""
+class Section:
+    """Blocks under a title of their own.
 
-    title: str
-    blocks: Sequence[Block]
-    wide: bool = False
-
-
-@dataclass(frozen=True)
-class Cards:
-    """Cards side by side, as far as there is room: the first screen."""
-
-    blocks: Sequence[Card]
-
-
-@dataclass(frozen=True)
-class SideBySide:
-    """Blocks that need not stand below each other."""
-
-    blocks: Sequence[Block]
-
-
-@dataclass(frozen=True)
-class Annex:
-    """What few want to read: closed in a page until asked for, at the end on paper.
-
-    With an `anchor` the list of sections has it as `short`.
+    Its `look` is "card", or "wide" (a card of the second column), side by side with other cards;
+    "annex" is what few want to read, closed in a page until asked for; an "appendix" is open, and
+    begins a new page on paper. With an `anchor` the list of sections has it as `short`.
     """
 
     title: str
     blocks: Sequence[Block]
-    new_page: bool = False
+    look: str = "card"
     anchor: str = ""
     short: str = ""
 
 
+@dataclass(frozen=True)
+class SideBySide:
+    """Blocks that need not stand below each other; cards are the first screen."""
+
+    blocks: Sequence[Block]
+
+
 Block: TypeAlias = (
-    Heading
-    | Paragraph
-    | Bullets
-    | KeyFigures
-    | Note
-    | Table
-    | Figure
-    | Card
-    | Cards
-    | SideBySide
-    | Annex
+    Heading | Paragraph | Bullets | KeyFigures | Note | Table | Figure | Section | SideBySide
 )
 
 
@@ -191,9 +167,8 @@ def within(block: Block, at: int) -> Block:
             return replace(block, name=f"{block.name}-{at}")
         case Table():
             return replace(block, name=f"{block.name} {at}", interactive=False)
-        case Card() | Cards() | SideBySide() | Annex():
-            inner: Any = [within(each, at) for each in block.blocks]
-            return replace(block, blocks=inner)
+        case Section() | SideBySide():
+            return replace(block, blocks=[within(each, at) for each in block.blocks])
     return block
 
 
@@ -211,7 +186,7 @@ def text_lines(blocks: Sequence[Block]) -> Iterator[tuple[str, str]]:
 def lines_of(block: Block) -> Iterator[tuple[str, str]]:
     """Return the text of one block, without what stands within it."""
     match block:
-        case Heading(text=title) | Card(title=title) | Annex(title=title):
+        case Heading(text=title) | Section(title=title):
             yield title, ""
         case Paragraph(text=text):
             yield "", text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from intravar.documents.blocks import Block, Document, Figure, Note, SideBySide
+from intravar.documents.blocks import Block, Document, Figure, Note, Section, SideBySide
 from intravar.documents.colours import LOOKS, key_mark, on_paper
 from intravar.documents.html import template_text
 from intravar.documents.typesetting import portable
@@ -37,6 +37,8 @@ def _plain_run(block: Block) -> list[dict[str, Any]]:
     """Return a block; figures side by side in rows of two or three, or one beside a table."""
     if not isinstance(block, SideBySide):
         return [_plain(block)]
+    if isinstance(block.blocks[0], Section):
+        return [{"kind": "cards", "blocks": _listed(block.blocks)}]
     figures = [each for each in block.blocks if isinstance(each, Figure)]
     if len(block.blocks) < 2 or not figures or len(figures) < len(block.blocks) != 2:
         return _listed(block.blocks)

@@ -53,11 +53,12 @@ def _add(file: Any, listed: Sequence[blocks.Block]) -> None:
                 _add_table(file, part)
         elif isinstance(block, blocks.Figure):
             _add_figure(file, block)
-        elif isinstance(block, blocks.Card | blocks.Cards | blocks.SideBySide | blocks.Annex):
-            if isinstance(block, blocks.Annex) and block.new_page:
-                file.add_page_break()
-            for title, _ in blocks.lines_of(block):
-                file.add_heading(printable(title), level=1 + isinstance(block, blocks.Card))
+        elif isinstance(block, blocks.SideBySide | blocks.Section):
+            if isinstance(block, blocks.Section):
+                if block.look == "appendix":
+                    file.add_page_break()
+                level = 2 if block.look in ("card", "wide") else 1
+                file.add_heading(printable(block.title), level=level)
             _add(file, block.blocks)
         else:
             numbered = getattr(block, "numbered", None)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from statistics import median
 
-from intravar.documents.blocks import Block, Bullets, Card, Cards, Figure, Note, Paragraph
+from intravar.documents.blocks import (
+    Block,
+    Bullets,
+    Figure,
+    Note,
+    Paragraph,
+    Section,
+    SideBySide,
+)
 from intravar.documents.measurement import deciders
 from intravar.documents.measurement.group import hundred_pairs, noise_blocks, noise_parts
 from intravar.measurement.sentences import MAY_BE_READ, explained_sentence, rates_in_words
@@ -75,7 +83,7 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
             ],
         }
         cards = [
-            Card(title, [block for block in blocks if block], wide=at == 1)
+            Section(title, [block for block in blocks if block], "wide" if at == 1 else "card")
             for at, (title, blocks) in enumerate(parts.items())
         ]
         if decision.unrecorded is not None:
@@ -89,7 +97,7 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
         )
         for column, why in decision.check.leaks.items()
     ]
-    return [note, *leaks, Cards([*cards, Card("What to do next", steps, wide=True)])]
+    return [note, *leaks, SideBySide([*cards, Section("What to do next", steps, "wide")])]
 
 
 def verdict_note(decision: Decision, words: Words) -> Note:

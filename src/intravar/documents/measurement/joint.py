@@ -42,21 +42,21 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         together.insert(0, pairs_picture(joint.differ.value, "at most", words, where))
     steps = _next_steps(published, joint)
     cards = [
-        blocks.Card("The decisions together", together),
-        blocks.Card(
-            "What the data support in each decision", [blocks.Bullets(verdicts)], wide=True
+        blocks.Section("The decisions together", together),
+        blocks.Section(
+            "What the data support in each decision", [blocks.Bullets(verdicts)], "wide"
         ),
-        blocks.Card("What to do next", [blocks.Bullets(steps, numbered=True)], wide=True),
+        blocks.Section("What to do next", [blocks.Bullets(steps, numbered=True)], "wide"),
     ]
     table, each_decision = together_table(words, joint), _each(words, joint, published.first.claim)
     return [
         blocks.Note("Several decisions together.", " ".join(lines[:1]), "care"),
         *(blocks.Note("Possible leak.", line, "alarm") for line in leaks),
-        blocks.Cards(cards),
+        blocks.SideBySide(cards),
         blocks.Heading(f"The {words.deciders}", 1, "together", words.Deciders),
         _meanings(table),
         table,
-        blocks.Annex(f"Each {words.decider} in each decision", each_decision),
+        blocks.Section(f"Each {words.decider} in each decision", each_decision, "annex"),
         blocks.Heading("Which decisions go together", 1, "pairs", "Which go together"),
         *_pairs_figure(words, joint),
         _meanings(pairs),

@@ -85,7 +85,7 @@ def report(
             own = [blocks.within(block, at) for block in sections(published, each)]
             called = words.label(each.decision)
             parts.append(
-                blocks.Annex(f"{called} by itself", own, anchor=f"decision-{at}", short=called)
+                blocks.Section(f"{called} by itself", own, "annex", f"decision-{at}", called)
             )
     if pairs:
         told = f"This page shows single {words.cases}, because it was asked for."
@@ -93,7 +93,7 @@ def report(
         title = f"Decisions behind the scores (single {words.cases})"
         parts = [note, *parts, blocks.Heading(title, 1, "pairs", "Pairs")]
         for who, cases in pairs.items():
-            parts.append(blocks.Annex(who, cases or [blocks.Paragraph(NO_CASES)]))
+            parts.append(blocks.Section(who, cases or [blocks.Paragraph(NO_CASES)], "annex"))
     return blocks.Document(words.title or usual, about(published), parts)
 
 
@@ -247,7 +247,7 @@ def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
         ]
         table = replace(table, columns=columns)
     title = f"Every {words.decider} with a figure{' or a range' * (decision.n_banded > 0)}"
-    return [blocks.Annex(title, [blocks.Paragraph(told), table], new_page=True)]
+    return [blocks.Section(title, [blocks.Paragraph(told), table], "appendix")]
 
 
 def trust_section(decision: Decision, words: Words) -> list[Block]:
@@ -290,8 +290,10 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
         *(blocks.Note("Warning.", f"{capital(line)}.", "care") for line in new_warnings(decision)),
         blocks.Bullets(lines),
         blocks.Paragraph(made),
-        blocks.Annex(
-            "Columns and settings", [each for each in _settings(published, decision) if each.rows]
+        blocks.Section(
+            "Columns and settings",
+            [each for each in _settings(published, decision) if each.rows],
+            "annex",
         ),
     ]
 
