@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -84,11 +83,11 @@ def _rate_alone(name: str, draw: int) -> float:
     return float(spearmanr(alone, truth)[0])
 
 
-def _noise(observed: Observed, truth: Any) -> dict[str, float]:
+def _noise(observed: Observed, truth: dict[str, float]) -> dict[str, float]:
     table = noise_of(observed).table
     found = {}
     for component, value, low, high in table.iter_rows():
-        known = getattr(truth, component)
+        known = truth[component]
         found[component] = value - known
         found[component + " held"] = float(low <= known <= high)
         found[component + " size"] = known

@@ -132,7 +132,7 @@ def _measured(world: str, draw: int, size: dict[str, int], noisy: bool) -> dict[
         return found
     known = noise_truth(world, seed=seed)
     for component, value, low, high in noise_of(observed).table.iter_rows():
-        true = getattr(known, component)
+        true = known[component]
         found[f"{component}, |error|"] = abs(value - true)
         found[f"{component}, held"] = float(low <= true <= high)
     return found

@@ -78,7 +78,7 @@ def _cohort(name: str, seed: int) -> Cohort:
 
 def _few(n_physicians: int, panel: int, seed: int) -> Cohort:
     scenario = replace(
-        find_condition("score2").scenario,
+        find_condition("score2"),
         physicians=Continuum(),
         n_patients=n_physicians * panel,
         n_physicians=n_physicians,

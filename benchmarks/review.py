@@ -130,7 +130,7 @@ def _line(name: str, found: list[Drawn]) -> str:
 def one_draw(name: str, number: int, n_pairs: int) -> Drawn:
     """Simulate a cohort, draw pairs of it, let them be judged, and estimate."""
     condition = conditions_of("review")[name]
-    cohort = condition.scenario.simulate(condition.replicate_seed(number))
+    cohort = condition.simulate(condition.replicate_seed(number))
     assert cohort.truth is not None
     observed = Observed.of(*cohort.observed())
     table = pairs_to_review(observed, AlikeScale.of(observed, cohort.covariates.columns, {}))

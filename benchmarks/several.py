@@ -71,7 +71,7 @@ def _print(rows: Sequence[dict[str, float]]) -> None:
 
 
 def _draw(name: str, seed: int) -> dict[str, float]:
-    cohort = find_condition(name).scenario.simulate(seed)
+    cohort = find_condition(name).simulate(seed)
     X, _, physician = cohort.observed()
     truth = oracle_several(cohort)
     predicted = predict_decisions(X, cohort.decisions, physician, seed=0)
@@ -114,7 +114,7 @@ def _draw(name: str, seed: int) -> dict[str, float]:
 
 def known_rule(cohort: Cohort, name: str, *, together: bool) -> FloatArray:
     """Return the discordance by physician and decision, by somebody who knows the rules."""
-    scenario = find_condition(name).scenario
+    scenario = find_condition(name)
     rules = (scenario.rule, *scenario.further_rules)
     eligible = [rule.eligible(cohort.covariates) for rule in rules if isinstance(rule, Rule)]
     designs = tuple(np.column_stack([np.ones(len(each)), 2.0 * each - 1]) for each in eligible)

@@ -12,7 +12,6 @@ import intravar
 from intravar import Cohort
 from intravar.study import Scenario
 from intravar.study.simulation import (
-    Condition,
     Normal,
     ThresholdRule,
     WindowRecipe,
@@ -200,7 +199,7 @@ BAD_SCENARIOS = {
 @pytest.mark.parametrize("kind", BAD_SCENARIOS)
 def test_bad_rules(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     scenario, message = BAD_SCENARIOS[kind]
-    bad = {"bad": Condition("bad", "window", scenario, seed=1)}
+    bad = {"bad": scenario}
     monkeypatch.setattr(simulation_conditions, "all_conditions", lambda: bad)
     before = sorted(folder.iterdir())
     assert_refused(run("simulate", "bad", "--out", str(folder / "a.csv")), message)
@@ -212,7 +211,7 @@ def test_impossible_quantile(run: Run, folder: Path, monkeypatch: pytest.MonkeyP
         def realise(self, model: object, random: object) -> ThresholdRule:
             return ThresholdRule({"age": Normal(60, 12, 40, 90).quantile(1.2)})
 
-    bad = {"bad": Condition("bad", "window", Scenario("bad", rule=Wrong(1, 1)), seed=1)}
+    bad = {"bad": Scenario("bad", rule=Wrong(1, 1))}
     monkeypatch.setattr(simulation_conditions, "all_conditions", lambda: bad)
     outcome = run("simulate", "bad", "--out", str(folder / "a.csv"))
     assert_refused(outcome, "quantile 1.2 is impossible")

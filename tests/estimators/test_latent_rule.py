@@ -121,7 +121,7 @@ def test_no_rule_in_these_covariates_is_one_class():
 
 def test_missing_values_are_taken():
     scenario = replace(
-        find_condition("stress-missing").scenario,
+        find_condition("stress-missing"),
         rule=ThresholdRule({"age": 62, "hba1c": 7}),
         physicians=FiveGroups(),
         n_patients=3_000,
@@ -137,7 +137,7 @@ def test_missing_values_are_taken():
 def test_personal_thresholds_are_found_and_shared_ones_not(model):
     assert not model.personal_
     scenario = replace(
-        find_condition("stress-personal-thresholds").scenario, n_patients=8_000, n_physicians=20
+        find_condition("stress-personal-thresholds"), n_patients=8_000, n_physicians=20
     )
     cohort = scenario.simulate(11_003)
     shifted = quick().fit(*cohort.observed())

@@ -182,7 +182,7 @@ def test_intervals_hold_with_few_physicians(n_physicians, panel, draws):
     from intravar.study.simulation.physicians import Continuum
 
     scenario = replace(
-        find_condition("score2").scenario,
+        find_condition("score2"),
         physicians=Continuum(),
         n_patients=n_physicians * panel,
         n_physicians=n_physicians,

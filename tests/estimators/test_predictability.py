@@ -79,7 +79,7 @@ def test_copies_do_not_give_decisions_away():
 @pytest.mark.parametrize("size", [10, 30])
 def test_small_panels(size):
     cohort = intravar.simulate(
-        find_condition("stress-two-camps").scenario,
+        find_condition("stress-two-camps"),
         random_state=4,
         n_patients=40 * size,
         n_physicians=40,
@@ -128,7 +128,7 @@ def test_noise_adds_up_and_is_near_the_truth(camps):
     truth = noise_truth("stress-two-camps", seed=11, n_patients=4_000, n_physicians=16)
     assert found.system == found.level + found.pattern + found.occasion
     for component, value, low, high in found.table.iter_rows():
-        known = getattr(truth, component)
+        known = truth[component]
         assert low <= value <= high
         assert abs(value - known) < max(0.02, 0.15 * known), component
     assert "decided differently" in found.describe()

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from intravar import Cohort, InputError, oracle, simulate
 from intravar.study import Scenario, Truth
-from intravar.study.benchmark.published import GROUP_TABLES, printed_cell
 from intravar.study.oracle import oracle_by_group, pair_discordance
 from intravar.study.simulation import Continuum
+from intravar.study.tables import GROUP_TABLES, printed_cell
 from reference.oracle import discordance_by_pairs, oracle_by_pairs
 
 patients = st.lists(

@@ -11,14 +11,13 @@ import typer
 import intravar
 from intravar import cli, estimators
 from intravar.cli.options import described
-from intravar.study import benchmark as study_benchmark
 from intravar.study import report, simulation, tables
 from intravar.writing import Ledger
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from intravar.study.simulation import Condition
+    from intravar.study import Scenario
 
 #: Exit code of a study that went through although some methods failed somewhere.
 SOME_FAILED = 3
@@ -70,21 +69,22 @@ def conditions(everything: bool = False, as_json: bool = False) -> None:
     cli.Console().print(cli.table(heads, told, right=numbers, unbroken=whole))
 
 
-def _condition_row(condition: Condition) -> dict[str, Any]:
-    rule = condition.rule
+def _condition_row(condition: Scenario) -> dict[str, Any]:
+    rule = condition.realised_rule()
+    number, width, position = simulation.window_of(condition.name) or (None, None, None)
     return {
         "condition": condition.name,
         "family": condition.family,
-        "patients": condition.scenario.n_patients,
-        "physicians": condition.scenario.n_physicians,
-        "physician_model": condition.scenario.physicians.describe(),
-        "pass": condition.pass_number,
-        "width": condition.width,
-        "position": condition.position,
+        "patients": condition.n_patients,
+        "physicians": condition.n_physicians,
+        "physician_model": condition.physicians.describe(),
+        "pass": number,
+        "width": width,
+        "position": position,
         "seed": condition.seed,
         "target_share": rule.target_share if isinstance(rule, simulation.ThresholdRule) else None,
         "rule": rule.describe(),
-        "departures": condition.scenario.describe() or None,
+        "departures": condition.describe() or None,
     }
 
 
@@ -135,11 +135,11 @@ def oracle(
         typer.echo(json.dumps(found.to_dicts(), indent=1))
         return
     cli.say(f"{cohort!r}\n")
-    paper = study_benchmark.GROUP_TABLES.get(condition)
+    paper = tables.GROUP_TABLES.get(condition)
     rows = []
     for row in intravar.study.oracle_by_group(found).iter_rows(named=True):
         group = row["group"]
-        printed = study_benchmark.printed_cell(paper, "oracle", f"group{group}") if paper else None
+        printed = tables.printed_cell(paper, "oracle", f"group{group}") if paper else None
         rows.append(
             [
                 "all" if group is None else str(group),

@@ -19,11 +19,7 @@ from intravar.study.simulation.conditions import all_conditions, main_conditions
 from intravar.study.tables import CELL_SCHEMA, TITLES
 from intravar.study.tables.grids import Grid, make_grid, method_label
 
-#: What a folder must hold to be the results of a study.
-_NEEDED = (
-    *("manifest.json", "details.json", "scores.parquet", "runs.parquet"),
-    "tables/condition_deltas.parquet",
-)
+#: What a manifest must hold.
 _MANIFEST = ("methods", "data_generating_mechanisms", "command", "versions")
 
 
@@ -211,25 +207,14 @@ def _in_order(names: set[str], known: Iterable[str]) -> list[str]:
 def read_study(folder: str | os.PathLike[str]) -> Study:
     """Read the results of a study, or say what is missing or damaged."""
     where = Path(folder)
-    if not where.exists():
+    if not where.is_dir():
         raise InputError(
             f"folder '{where}' does not exist; 'intravar benchmark' and 'intravar measure' make one"
         )
-    if not where.is_dir():
-        raise InputError(f"'{where}' is a file; name the folder that 'intravar benchmark' wrote")
-    missing = [name for name in _NEEDED if not (where / name).is_file()]
-    if missing:
-        raise InputError(
-            f"'{where}' does not hold the results of a study: {', '.join(missing)} missing; "
-            "name the folder that 'intravar benchmark' wrote"
-        )
-    scores = _read(where / "scores.parquet", SCORE_SCHEMA)
-    if scores.is_empty():
-        raise InputError(f"'{where}' holds no scores yet; run 'intravar benchmark' again")
     tables = {name: where / "tables" / f"{name}.parquet" for name in TITLES}
     return Study(
         where,
-        scores,
+        _read(where / "scores.parquet", SCORE_SCHEMA),
         _read(where / "runs.parquet", RUN_SCHEMA),
         {name: _read(path, ()) for name, path in tables.items() if path.is_file()},
         _read(where / "manifest.json", _MANIFEST),
@@ -240,20 +225,20 @@ def read_study(folder: str | os.PathLike[str]) -> Study:
 def _read(path: Path, needed: Iterable[str]) -> Any:
     """Return a table, or an object of JSON, in which nothing needed is missing."""
     try:
+        content: Any
         if path.suffix == ".parquet":
-            found: Any = pl.read_parquet(path)
-            names = found.columns
+            content = pl.read_parquet(path)
+            names = content.columns if content.height else []
         else:
-            names = found = json.loads(path.read_text("utf-8"))
-            if not isinstance(found, dict):
-                raise ValueError
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+            names = list(content := json.loads(path.read_text("utf-8")))
+            content.keys()  # a list is none of ours
+    except (OSError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
         raise InputError(
-            f"'{path}' is damaged; run the same 'intravar benchmark' again, it makes it from its "
-            "parts"
+            f"'{path}' is missing or damaged; name a folder that 'intravar benchmark' wrote, or "
+            "run the same again: it makes the file from its parts"
         ) from error
     if missing := [name for name in needed if name not in names]:
         raise InputError(
             f"'{path}' lacks {', '.join(missing)}; it is not what 'intravar benchmark' writes"
         )
-    return found
+    return content

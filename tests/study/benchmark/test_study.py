@@ -57,7 +57,7 @@ def test_what_lies_in_the_folder(study):
 
 
 def test_scores_are_those_of_the_estimators(study):
-    cohort = SMALL.scenario.simulate(SMALL.replicate_seed(1))
+    cohort = SMALL.simulate(SMALL.replicate_seed(1))
     model = Euclidean().fit(*cohort.observed())
     rows = study.scores.filter(condition="small", replicate=1, method="euclidean")
     assert rows["score"].to_list() == model.score_.tolist()

@@ -5,10 +5,9 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from intravar.study.benchmark.published import printed_cell
 from intravar.study.benchmark.units import SCORE_SCHEMA
-from intravar.study.simulation import conditions_of
-from intravar.study.tables import build_tables
+from intravar.study.simulation import conditions_of, window_of
+from intravar.study.tables import build_tables, printed_cell
 from intravar.study.tables.cells import cell, percentile_interval, row_median, spearman
 from intravar.study.tables.grids import markdown, shown_interval, text_grid
 
@@ -138,8 +137,8 @@ def test_first_draw_is_kept_beside_the_mean():
 
 
 def test_windows_and_passes(scores, tables):
-    conditions = conditions_of("paper")
-    wide = [name for name, found in conditions.items() if found.width and found.width >= 7]
+    windows = {name: window_of(name) for name in conditions_of("paper")}
+    wide = [name for name, window in windows.items() if window and window[1] >= 7]
     assert len(wide) == 12
     here = scores.filter(pl.col("condition").is_in(wide) & (pl.col("method") == "euclidean"))
     expected = (here["score"] - here["oracle"]).mean()

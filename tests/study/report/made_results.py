@@ -13,8 +13,9 @@ import polars as pl
 from intravar.estimators import PAPER_METHODS, make_estimator
 from intravar.study.benchmark.run import manifest
 from intravar.study.benchmark.units import OTHER_SCALE, RUN_SCHEMA, SCORE_SCHEMA
-from intravar.study.simulation.conditions import Condition, find_condition
+from intravar.study.simulation.conditions import find_condition
 from intravar.study.simulation.physicians import Continuum
+from intravar.study.simulation.scenario import Scenario
 from intravar.study.tables import build_tables
 
 BIAS = {
@@ -87,13 +88,12 @@ def write(
         (folder / f"{name}.json").write_text(json.dumps(content, default=str), "utf-8")
 
 
-def _scores(condition: Condition, replicate: int, methods: Sequence[str]) -> pl.DataFrame:
-    scenario = condition.scenario
+def _scores(condition: Scenario, replicate: int, methods: Sequence[str]) -> pl.DataFrame:
     random = np.random.default_rng([condition.seed % 2**32, replicate])
-    physicians = scenario.physicians.draw(scenario.n_physicians, random)
+    physicians = condition.physicians.draw(condition.n_physicians, random)
     d_star = 2 * physicians.p_high * (1 - physicians.p_high)
     truth = np.clip(d_star + random.normal(0, 0.01, d_star.size) * (d_star > 0), 0, 1)
-    noise = 0.08 if isinstance(scenario.physicians, Continuum) else 0.02
+    noise = 0.08 if isinstance(condition.physicians, Continuum) else 0.02
     rows = []
     for method in ("oracle", "constant", *methods):
         bias = BIAS.get(method, 0.05) * (1 + 0.2 * random.normal())
@@ -110,7 +110,7 @@ def _scores(condition: Condition, replicate: int, methods: Sequence[str]) -> pl.
 
 
 def _rows(
-    condition: Condition,
+    condition: Scenario,
     replicate: int,
     method: str,
     physicians: Any,
@@ -118,7 +118,7 @@ def _rows(
     truth: Any,
     d_star: Any,
 ) -> pl.DataFrame:
-    panel = condition.scenario.n_patients // condition.scenario.n_physicians
+    panel = condition.n_patients // condition.n_physicians
     return pl.DataFrame(
         {
             "condition": condition.name,
@@ -141,7 +141,7 @@ def _rows(
     )
 
 
-def _details(condition: Condition, methods: Sequence[str]) -> dict[str, Any]:
+def _details(condition: Scenario, methods: Sequence[str]) -> dict[str, Any]:
     centres = (np.arange(10) + 0.5) / 10
     edges = np.linspace(-6, 6, 49)
     counts = (1000 * np.exp(-(((edges[:-1] + 0.1) / 1.2) ** 2))).astype(int)
@@ -149,7 +149,7 @@ def _details(condition: Condition, methods: Sequence[str]) -> dict[str, Any]:
         "cohort": {
             "share_eligible": 0.4905,
             "target_share": None,
-            "rule": condition.rule.describe(),
+            "rule": condition.realised_rule().describe(),
             "share_decided_for": 0.44,
             "smallest_panel": 90,
             "largest_panel": 540,

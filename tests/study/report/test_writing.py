@@ -72,14 +72,20 @@ def test_benchmark_ends_with_the_report(
     ("spoil", "expected"),
     [
         (lambda folder: shutil.rmtree(folder), "does not exist"),
-        (lambda folder: (folder / "manifest.json").unlink(), "manifest.json missing"),
-        (lambda folder: (folder / "manifest.json").write_text("{"), "is damaged"),
-        (lambda folder: (folder / "manifest.json").write_text("[]"), "is damaged"),
+        (
+            lambda folder: (folder / "manifest.json").unlink(),
+            "missing or damaged",
+        ),
+        (lambda folder: (folder / "manifest.json").write_text("{"), "missing or damaged"),
+        (lambda folder: (folder / "manifest.json").write_text("[]"), "missing or damaged"),
         (lambda folder: (folder / "manifest.json").write_text("{}"), "lacks methods"),
-        (lambda folder: (folder / "scores.parquet").write_bytes(b"PAR1"), "is damaged"),
+        (lambda folder: (folder / "scores.parquet").write_bytes(b"PAR1"), "missing or damaged"),
         (lambda folder: shutil.copy(folder / "runs.parquet", folder / "scores.parquet"), "lacks"),
-        (lambda folder: (folder / "tables/seconds.parquet").write_bytes(b""), "is damaged"),
-        (lambda folder: (folder / "details.json").write_bytes(b"\xff"), "is damaged"),
+        (
+            lambda folder: (folder / "tables/seconds.parquet").write_bytes(b""),
+            "missing or damaged",
+        ),
+        (lambda folder: (folder / "details.json").write_bytes(b"\xff"), "missing or damaged"),
     ],
 )
 def test_bad_folders_get_one_line(
@@ -108,7 +114,7 @@ def test_scores_without_the_oracle_are_refused(tmp_path: Path) -> None:
 
 def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="is a file"):
+    with pytest.raises(InputError, match="does not exist"):
         write_report(tmp_path / "file")
 
 

@@ -7,8 +7,10 @@ from intravar.study.simulation import (
     Continuum,
     FiveGroups,
     ThresholdRule,
+    WindowRecipe,
     conditions_of,
     find_condition,
+    window_of,
 )
 
 STRUCTURE = [(width, start) for width in range(1, 10) for start in range(1, 11 - width)]
@@ -25,10 +27,12 @@ def test_there_are_94_conditions_with_the_expected_names() -> None:
 
 def test_names_and_conditions_agree() -> None:
     for name, condition in conditions_of("paper").items():
-        assert condition.name == condition.scenario.name == name
-        if condition.family == "window":
-            window = (condition.pass_number, condition.width, condition.position)
+        assert condition.name == name
+        window = window_of(name)
+        assert (window is not None) == (condition.family == "window")
+        if window:
             assert name == "pass{}-w{}-p{}".format(*window)
+            assert condition.rule == WindowRecipe(start=window[2], width=window[1])
 
 
 def test_every_condition_has_a_seed_of_its_own() -> None:
@@ -36,18 +40,19 @@ def test_every_condition_has_a_seed_of_its_own() -> None:
 
 
 def test_pass1_w3_p2_is_width_3_at_the_second_position() -> None:
-    assert find_condition("pass1-w3-p2").rule.covariates == ("hba1c", "non_hdl", "hdl")
+    assert find_condition("pass1-w3-p2").realised_rule().covariates == ("hba1c", "non_hdl", "hdl")
 
 
 @pytest.mark.parametrize(("width", "start"), STRUCTURE)
 def test_passes_share_the_structure_and_nothing_else(width: int, start: int) -> None:
     first, second = (find_condition(f"pass{number}-w{width}-p{start}") for number in (1, 2))
-    assert first.rule.covariates == second.rule.covariates
-    assert isinstance(first.rule, ThresholdRule)
-    assert isinstance(second.rule, ThresholdRule)
-    assert first.rule.target_share != second.rule.target_share
-    assert first.scenario.covariates == second.scenario.covariates
-    assert first.scenario.physicians == second.scenario.physicians
+    one, other = first.realised_rule(), second.realised_rule()
+    assert one.covariates == other.covariates
+    assert isinstance(one, ThresholdRule)
+    assert isinstance(other, ThresholdRule)
+    assert one.target_share != other.target_share
+    assert first.covariates == second.covariates
+    assert first.physicians == second.physicians
     assert first.seed != second.seed
 
 
@@ -60,7 +65,7 @@ def test_passes_differ_in_cohort() -> None:
 def test_target_shares_cover_their_range() -> None:
     shares = [
         rule.target_share
-        for rule in (condition.rule for condition in conditions_of("paper").values())
+        for rule in (condition.realised_rule() for condition in conditions_of("paper").values())
         if isinstance(rule, ThresholdRule) and rule.target_share is not None
     ]
     assert len(shares) == 90
@@ -69,9 +74,9 @@ def test_target_shares_cover_their_range() -> None:
 
 
 def test_models_of_the_four_score2_conditions() -> None:
-    assert find_condition("continuous").scenario.physicians == Continuum()
+    assert find_condition("continuous").physicians == Continuum()
     for name in ("score2", "copula", "lognormal"):
-        assert find_condition(name).scenario.physicians == FiveGroups()
+        assert find_condition(name).physicians == FiveGroups()
         assert find_condition(name).rule == find_condition("score2").rule
 
 
@@ -106,7 +111,7 @@ def test_unknown_condition_far_from_all_guesses_nothing() -> None:
 
 def test_the_grid_of_sizes() -> None:
     for name, condition in conditions_of("grid").items():
-        sizes = (condition.scenario.n_patients, condition.scenario.n_physicians)
+        sizes = (condition.n_patients, condition.n_physicians)
         assert name == "grid-n{}-j{}".format(*sizes)
         assert find_condition(name) == condition
     cohort = simulate("grid-n5000-j100")

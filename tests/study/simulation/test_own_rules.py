@@ -21,8 +21,8 @@ def shares(cohort):
 
 @pytest.mark.parametrize("name", OWN)
 def test_sizes_and_rates(name):
-    large = find_condition(f"stress-{name}").scenario
-    small = find_condition(f"stress-{name}-small").scenario
+    large = find_condition(f"stress-{name}")
+    small = find_condition(f"stress-{name}-small")
     assert (large.n_patients, large.n_physicians) == (20_000, 40)
     assert (small.n_patients, small.n_physicians) == (16_000, 160)
     truth = large.simulate(5).truth
@@ -59,7 +59,7 @@ def test_camps_follow_their_rule_and_no_other():
 
 def matters(rule, n_physicians):
     """Say for every physician which covariates of the rule are looked at."""
-    model = find_condition("score2").scenario.covariates
+    model = find_condition("score2").covariates
     chance = rule.settle(model, n_physicians, np.random.default_rng(0))
     patients = intravar.simulate("score2", random_state=5).covariates
     for number in range(n_physicians):
@@ -73,7 +73,7 @@ def matters(rule, n_physicians):
 
 
 def test_drifters_are_a_fifth():
-    rule = find_condition("stress-three-camps").scenario.rule
+    rule = find_condition("stress-three-camps").rule
     looked_at = [sum(each) for each in matters(rule, 40)]
     assert sum(number > 2 for number in looked_at) == 8
 
@@ -98,6 +98,9 @@ def test_a_graded_rule_knows_its_shares():
 
 
 def test_every_condition_has_its_rule_in_words():
-    said = {name: condition.rule.describe() for name, condition in conditions_of("stress").items()}
+    said = {
+        name: condition.realised_rule().describe()
+        for name, condition in conditions_of("stress").items()
+    }
     assert said["stress-three-camps"].startswith("3 camps, 20 % drift between two: +1 age")
     assert said["stress-own-rules"] == "weights of their own around nothing (SD 1)"

@@ -13,7 +13,6 @@ from intravar.seeds import stream
 from intravar.study import Scenario
 from intravar.study.simulation import (
     PAPER_COVARIATES,
-    Condition,
     Rule,
     RuleRecipe,
     Score2Rule,
@@ -29,18 +28,18 @@ WHOLE = {name for name, (*_, whole) in NORMAL_COVARIATES.items() if whole}
 CONTINUOUS = set(NORMAL_COVARIATES) - WHOLE
 
 
-def ids(condition: Condition) -> str:
+def ids(condition: Scenario) -> str:
     return condition.name
 
 
-def thresholds(condition: Condition) -> dict[str, float]:
-    rule = condition.rule
+def thresholds(condition: Scenario) -> dict[str, float]:
+    rule = condition.realised_rule()
     assert isinstance(rule, ThresholdRule)
     return dict(rule.thresholds)
 
 
-def target(condition: Condition) -> float:
-    rule = condition.rule
+def target(condition: Scenario) -> float:
+    rule = condition.realised_rule()
     assert isinstance(rule, ThresholdRule)
     assert rule.target_share is not None
     return rule.target_share
@@ -56,7 +55,7 @@ def probability_at_most(name: str, value: float) -> float:
     return float(stats.norm.cdf(math.floor(value) + 0.5 if whole else value, mean, sd))
 
 
-def realised_share(condition: Condition) -> float:
+def realised_share(condition: Scenario) -> float:
     truth = simulate(condition.name, n_patients=N).truth
     assert truth is not None
     return truth.share_eligible
@@ -130,7 +129,7 @@ def test_threshold_rule_equals_the_loop(
 
 
 @pytest.mark.parametrize("condition", WINDOWS, ids=ids)
-def test_every_window_realises_the_share_of_its_thresholds(condition: Condition) -> None:
+def test_every_window_realises_the_share_of_its_thresholds(condition: Scenario) -> None:
     """Whatever the covariates: the cohort's share is the product of P(X <= threshold)."""
     expected = math.prod(
         probability_at_most(name, value) for name, value in thresholds(condition).items()
@@ -141,7 +140,7 @@ def test_every_window_realises_the_share_of_its_thresholds(condition: Condition)
 @pytest.mark.parametrize(
     "condition", [one for one in WINDOWS if set(thresholds(one)) <= CONTINUOUS], ids=ids
 )
-def test_continuous_windows_realise_p_star(condition: Condition) -> None:
+def test_continuous_windows_realise_p_star(condition: Scenario) -> None:
     share = target(condition)
     assert 0.2 <= share <= 0.8
     assert abs(realised_share(condition) - share) <= 4.5 * error_of(share)
@@ -157,7 +156,7 @@ def test_continuous_windows_realise_p_star(condition: Condition) -> None:
     ids=ids,
 )
 def test_windows_with_whole_numbers_are_at_most_one_value_above_p_star(
-    condition: Condition,
+    condition: Scenario,
 ) -> None:
     share, highest = target(condition), 1.0
     for name, value in thresholds(condition).items():
@@ -172,7 +171,7 @@ def test_windows_with_whole_numbers_are_at_most_one_value_above_p_star(
 
 
 @pytest.mark.parametrize("condition", WINDOWS, ids=ids)
-def test_binary_covariates_take_the_threshold_of_their_quantile(condition: Condition) -> None:
+def test_binary_covariates_take_the_threshold_of_their_quantile(condition: Scenario) -> None:
     found = thresholds(condition)
     quantile = target(condition) ** (1 / len(found))
     if "smoker" in found:

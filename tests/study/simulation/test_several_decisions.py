@@ -40,7 +40,7 @@ def test_second_drug_is_given_less_often_where_the_first_was() -> None:
 
 def test_steadiness_is_correlated_as_asked() -> None:
     for name, correlation in {"independent": 0.0, "correlated": 0.7}.items():
-        scenario = conditions_of("multi")[f"multi-{name}"].scenario
+        scenario = conditions_of("multi")[f"multi-{name}"]
         assert isinstance(scenario.physicians, SteadinessTrait)
         drawn = scenario.physicians.draw_all(4_000, np.random.default_rng(1))
         p = np.column_stack([each.p_high for each in drawn])
@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_refused() -> None:
         Cohort(X, y, physician, further=pl.DataFrame({"other": y}))
     with pytest.raises(InputError, match="further decisions have 3 entries"):
         Cohort(X, y, physician, further=pl.DataFrame({"decision_2": y[:3]}))
-    scenario = conditions_of("multi")["multi-correlated"].scenario
+    scenario = conditions_of("multi")["multi-correlated"]
     with pytest.raises(InputError, match="one rule per decision"):
         replace(scenario, further_rules=()).simulate(1)
     with pytest.raises(InputError, match="several decisions"):

@@ -15,9 +15,9 @@ def cohort_of(name, **sizes):
 
 def test_every_condition_describes_itself():
     for name, condition in conditions_of("stress").items():
-        assert condition.rule.describe()
-        assert set(condition.rule.covariates) <= set(condition.scenario.covariates.names), name
-        cohort = condition.scenario.resized(1_000, 10).simulate(1)
+        assert condition.realised_rule().describe()
+        assert set(condition.realised_rule().covariates) <= set(condition.covariates.names), name
+        cohort = condition.resized(1_000, 10).simulate(1)
         assert cohort.n_patients == 1_000
         assert repr(cohort)
 
@@ -25,9 +25,9 @@ def test_every_condition_describes_itself():
 def test_hidden_covariates_are_gone_but_still_decide():
     cohort = cohort_of("hidden-strong")
     assert "age" not in cohort.covariate_names
-    assert "age" in find_condition("stress-hidden-strong").rule.covariates
+    assert "age" in find_condition("stress-hidden-strong").realised_rule().covariates
     assert cohort.truth.share_eligible == pytest.approx(0.49, abs=0.02)
-    assert find_condition("stress-hidden-weak").scenario.describe() == "hdl not recorded"
+    assert find_condition("stress-hidden-weak").describe() == "hdl not recorded"
 
 
 def test_noise_leaves_binary_covariates_alone():

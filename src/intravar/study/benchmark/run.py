@@ -20,12 +20,11 @@ from intravar.study.benchmark.store import Store, check_parts, check_same_softwa
 from intravar.study.benchmark.units import Replicates, Unit, plan, run_unit
 from intravar.study.results import Study
 from intravar.study.simulation.conditions import (
-    Condition,
     Family,
     conditions_of,
     find_condition,
 )
-from intravar.study.simulation.rules import ThresholdRule
+from intravar.study.simulation.scenario import Scenario
 from intravar.study.tables import TITLES, build_tables
 from intravar.study.tables.grids import markdown
 
@@ -46,7 +45,7 @@ _FILES = (
 )
 
 
-def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> list[Condition]:
+def resolve_conditions(names: str | Scenario | Iterable[str | Scenario]) -> list[Scenario]:
     """Return the conditions of names, each once; `all`, `quick` and families are names.
 
     Examples
@@ -55,14 +54,14 @@ def resolve_conditions(names: str | Condition | Iterable[str | Condition]) -> li
     94
     """
 
-    def called(name: str) -> list[Condition]:
+    def called(name: str) -> list[Scenario]:
         if name == "quick":
             return [find_condition(each) for each in QUICK]
         family: Any = "paper" if name == "all" else name
         known = family in get_args(Family)
         return list(conditions_of(family).values()) if known else [find_condition(name)]
 
-    return _resolved("condition", names, Condition, called)
+    return _resolved("condition", names, called)
 
 
 def resolve_methods(names: str | Estimator | Iterable[str | Estimator]) -> list[Estimator]:
@@ -71,20 +70,24 @@ def resolve_methods(names: str | Estimator | Iterable[str | Estimator]) -> list[
     def called(name: str) -> list[Estimator]:
         return [make_estimator(each) for each in (STUDY_METHODS if name == "all" else [name])]
 
-    return _resolved("method", names, Estimator, called)
+    return _resolved("method", names, called)
 
 
-def _resolved(what: str, names: Any, kind: type, called: Callable[[str], list[Any]]) -> list[Any]:
-    listed: list[Any] = [names] if isinstance(names, str | kind) else list(names)
-    chosen = [one for each in listed for one in (called(each) if type(each) is str else [each])]
+def _listed(given: Any) -> list[Any]:
+    return [given] if isinstance(given, str | Scenario | Estimator) else list(given)
+
+
+def _resolved(what: str, names: Any, called: Callable[[str], list[Any]]) -> list[Any]:
+    parts = [called(each) if isinstance(each, str) else [each] for each in _listed(names)]
+    chosen = {each.name: each for part in parts for each in part}
     if not chosen:
         raise InputError(f"there is no {what} to run; name one, or 'all'")
-    return list({each.name: each for each in chosen}.values())
+    return list(chosen.values())
 
 
 @renamed(workers="n_jobs")
 def benchmark(
-    conditions: str | Condition | Iterable[str | Condition] = "score2",
+    conditions: str | Scenario | Iterable[str | Scenario] = "score2",
     methods: str | Estimator | Iterable[str | Estimator] = "all",
     *,
     out: str | os.PathLike[str],
@@ -104,7 +107,7 @@ def benchmark(
     Parameters
     ----------
     conditions
-        Names of conditions, `all` (the paper's 94), `quick`, `grid` or `stress`; or conditions of
+        Names of conditions, `all` (the paper's 94), `quick`, `grid` or `stress`; or scenarios of
         your own.
     methods
         Names of methods, or `all`; or unfitted estimators.
@@ -216,18 +219,17 @@ def _command(
     conditions: object, methods: object, replicates: int, kind: Replicates, out: object
 ) -> str:
     """Return the command line that does the same."""
-
-    def words(given: object) -> list[str]:
-        listed = [given] if isinstance(given, str | Condition | Estimator) else list(given)  # type: ignore[call-overload]
-        return [each if isinstance(each, str) else each.name for each in listed]
-
-    text = ["intravar", "benchmark", *words(conditions), "--methods", ",".join(words(methods))]
+    names, chosen = (
+        [each if isinstance(each, str) else each.name for each in _listed(given)]
+        for given in (conditions, methods)
+    )
+    text = ["intravar", "benchmark", *names, "--methods", ",".join(chosen)]
     text += ["--replicates", str(replicates), "--out", str(out)]
-    return shlex.join(text + (["--resample-patients"] if kind == "resampled" else []))
+    return shlex.join(text + ["--resample-patients"] * (kind == "resampled"))
 
 
 def manifest(
-    conditions: Sequence[Condition],
+    conditions: Sequence[Scenario],
     methods: Sequence[Estimator],
     replicates: int,
     kind: Replicates,
@@ -238,7 +240,7 @@ def manifest(
     Aims, data-generating mechanisms, estimands, methods, performance measures: Morris, White and
     Crowther, Using simulation studies to evaluate statistical methods, Stat Med 2019;38:2074-2102.
     """
-    said = tomllib.loads(files(__package__).joinpath("data/manifest.toml").read_text("utf-8"))
+    said = tomllib.loads(files(__package__).joinpath("manifest.toml").read_text("utf-8"))
     baselines = [{"method": name, "idea": idea} for name, idea in said["baselines"].items()]
     return {
         "title": said["title"],
@@ -256,25 +258,19 @@ def manifest(
     }
 
 
-def _mechanism(condition: Condition) -> dict[str, Any]:
-    scenario, rule = condition.scenario, condition.rule
+def _mechanism(condition: Scenario) -> dict[str, Any]:
+    rule, told = condition.realised_rule(), ("family", "seed", "n_patients", "n_physicians")
     return {
         "condition": condition.name,
-        "family": condition.family,
-        "seed": condition.seed,
-        "n_patients": scenario.n_patients,
-        "n_physicians": scenario.n_physicians,
+        **{name: getattr(condition, name) for name in told},
         "rule": rule.describe(),
-        "target_share": rule.target_share if isinstance(rule, ThresholdRule) else None,
-        "physicians": scenario.physicians.describe(),
+        "target_share": getattr(rule, "target_share", None),
+        "physicians": condition.physicians.describe(),
     }
 
 
 def _method(method: Estimator) -> dict[str, Any]:
     told = {name: getattr(method, name) for name in ("label", "idea", "supervised", "scale")}
-    simple = {
-        name: value
-        for name, value in method.get_params().items()
-        if isinstance(value, str | int | float | bool | None)
-    }
+    plain = str | int | float | bool | None
+    simple = {name: each for name, each in method.get_params().items() if isinstance(each, plain)}
     return {"method": method.name, **told, "parameters": simple}

@@ -23,7 +23,7 @@ from intravar.runs.store import software_versions
 from intravar.seeds import derived_seed, stream
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle, oracle_interval
-from intravar.study.simulation.conditions import Condition
+from intravar.study.simulation.scenario import Scenario
 from intravar.writing import digest
 
 #: Rows that stand in every study beside the methods.
@@ -81,7 +81,7 @@ class Unit:
     breaks nearest-neighbour matching and is there to show it.
     """
 
-    condition: Condition
+    condition: Scenario
     replicate: int
     group: str
     methods: tuple[Estimator, ...] = ()
@@ -117,7 +117,7 @@ class Unit:
             return {name: value for name, value in known if name not in ("n_jobs", "random_state")}
 
         return {
-            "scenario": repr(self.condition.scenario),
+            "scenario": repr(self.condition),
             "seed": self.seed,
             "replicate": self.replicate,
             "replicates": self.replicates,
@@ -126,7 +126,7 @@ class Unit:
 
 
 def plan(
-    conditions: Iterable[Condition],
+    conditions: Iterable[Scenario],
     methods: Sequence[Estimator],
     replicates: int,
     kind: Replicates = "fresh",
@@ -169,7 +169,7 @@ def run_unit(unit: Unit) -> tuple[str, pl.DataFrame, dict[str, Any]]:
     scores, and the record of how they came about.
     """
     start = time.perf_counter()
-    cohort = unit.condition.scenario.simulate(unit.seed)
+    cohort = unit.condition.simulate(unit.seed)
     if unit.replicates == "resampled":
         random = stream(unit.seed, unit.condition.name, "resample", str(unit.replicate))
         cohort = cohort.take(random.integers(cohort.n_patients, size=cohort.n_patients))

@@ -1,11 +1,10 @@
 from .conditions import (
-    Condition,
-    NoiseTruth,
     all_conditions,
     conditions_of,
     find_condition,
     noise_truth,
     simulate,
+    window_of,
 )
 from .covariates import (
     PAPER_COVARIATES,
@@ -25,7 +24,6 @@ __all__ = [
     "PAPER_COVARIATES",
     "Bernoulli",
     "CaseMix",
-    "Condition",
     "Continuum",
     "CovariateModel",
     "Fall",
@@ -33,7 +31,6 @@ __all__ = [
     "GaussianCopula",
     "LogNormal",
     "Marginal",
-    "NoiseTruth",
     "Normal",
     "PhysicianModel",
     "Physicians",
@@ -50,4 +47,5 @@ __all__ = [
     "noise_truth",
     "score2_risk",
     "simulate",
+    "window_of",
 ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import Literal, NamedTuple, get_args
+from itertools import product
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -37,7 +39,6 @@ from intravar.study.simulation.own_rules import (
 from intravar.study.simulation.physicians import CaseMix, Continuum, SteadinessTrait
 from intravar.study.simulation.rules import (
     ExclusiveOr,
-    Rule,
     Score2Rule,
     Switch,
     ThresholdRule,
@@ -52,65 +53,19 @@ GRID_PHYSICIANS = (5, 10, 20, 50, 100)
 RARE = 2.41
 
 
-@dataclass(frozen=True)
-class Condition:
-    """A named scenario with its seed.
-
-    Parameters
-    ----------
-    name
-        `score2`, `continuous`, `copula`, `lognormal`, or `pass1-w3-p2` for pass 1, width 3,
-        second position (all counted from 1); `grid-n5000-j20` for SCORE2 with other sizes.
-    family
-        What kind of condition it is; of the paper's, `score2`, `window` or its own name.
-    scenario
-        The recipe.
-    seed
-        The seed of its default draw.
-    width, position, pass_number
-        Window and pass of a progressive rule; None for the others.
-    """
-
-    name: str
-    family: str
-    scenario: Scenario
-    seed: int
-    width: int | None = None
-    position: int | None = None
-    pass_number: int | None = None
-
-    @property
-    def rule(self) -> Rule | DrawnRule:
-        """The rule of the default draw."""
-        return self.scenario.realised_rule(self.seed)
-
-    def replicate_seed(self, replicate: int) -> int:
-        """Return the seed of a replicate; replicate 0 is the default draw."""
-        return self.seed if replicate == 0 else derived_seed(self.seed, "replicate", str(replicate))
-
-
-def _condition(scenario: Scenario, family: str, **window: int) -> Condition:
-    return Condition(scenario.name, family, scenario, derived_seed(0, scenario.name), **window)
-
-
-def _paper() -> Iterator[Condition]:
+def _paper() -> Iterator[Scenario]:
+    """SCORE2, its three variants, and the windows in two passes."""
     lognormal = PAPER_COVARIATES.replace(hba1c=LogNormal(1.846, 0.228, 4, 12))
     copula = PAPER_COVARIATES.replace((GaussianCopula("non_hdl", "ldl", 0.8),))
-    for scenario in (
-        Scenario("score2"),
-        Scenario("continuous", physicians=Continuum(), n_patients=20_000, n_physicians=50),
-        Scenario("copula", covariates=copula),
-        Scenario("lognormal", covariates=lognormal),
-    ):
-        yield _condition(scenario, scenario.name)
-    n_covariates = len(PAPER_COVARIATES.names)
-    for number in (1, 2):
-        for width in range(1, n_covariates + 1):
-            for position in range(1, n_covariates - width + 2):
-                name = f"pass{number}-w{width}-p{position}"
-                scenario = Scenario(name, rule=WindowRecipe(position, width))
-                window = {"width": width, "position": position, "pass_number": number}
-                yield _condition(scenario, "window", **window)
+    yield Scenario("score2")
+    yield Scenario("continuous", physicians=Continuum(), n_patients=20_000, n_physicians=50)
+    yield Scenario("copula", covariates=copula)
+    yield Scenario("lognormal", covariates=lognormal)
+    last = len(PAPER_COVARIATES.names) + 1
+    for number, width, position in product((1, 2), range(1, last), range(1, last)):
+        if position + width <= last:
+            name = f"pass{number}-w{width}-p{position}"
+            yield Scenario(name, rule=WindowRecipe(position, width), family="window")
 
 
 def _grid() -> Iterator[Scenario]:
@@ -232,6 +187,7 @@ def _review() -> Iterator[Scenario]:
 
 
 _FAMILIES = {
+    "paper": _paper,
     "grid": _grid,
     "stress": _stress,
     "course": _course,
@@ -241,8 +197,12 @@ _FAMILIES = {
 
 
 @cache
-def conditions_of(family: Family) -> Mapping[str, Condition]:
-    """Return the conditions of a family by name.
+def conditions_of(family: Family) -> Mapping[str, Scenario]:
+    """Return the conditions of a family by name: scenarios, each with a seed of its own.
+
+    They are called `score2`, `continuous`, `copula`, `lognormal`, or `pass1-w3-p2` for pass 1,
+    width 3, second position (all counted from 1); `grid-n5000-j20` for SCORE2 with other sizes. The
+    `family` of the paper's is `window` or the condition's own name.
 
     Parameters
     ----------
@@ -256,25 +216,38 @@ def conditions_of(family: Family) -> Mapping[str, Condition]:
     >>> {family: len(conditions_of(family)) for family in get_args(Family)}
     {'paper': 94, 'grid': 20, 'stress': 25, 'course': 5, 'multi': 3, 'review': 6}
     """
-    if family == "paper":
-        return {condition.name: condition for condition in _paper()}
-    return {scenario.name: _condition(scenario, family) for scenario in _FAMILIES[family]()}
+    known = {}
+    for each in _FAMILIES[family]():
+        own = (each.family or each.name) if family == "paper" else family
+        known[each.name] = replace(each, family=own, seed=derived_seed(0, each.name))
+    return known
 
 
-def all_conditions() -> Mapping[str, Condition]:
+def all_conditions() -> Mapping[str, Scenario]:
     """Return every condition that has a name."""
     return {
         name: each for family in get_args(Family) for name, each in conditions_of(family).items()
     }
 
 
+def window_of(condition: str) -> tuple[int, int, int] | None:
+    """Return pass, width and position of a window by its name; None for other conditions.
+
+    Examples
+    --------
+    >>> window_of("pass1-w3-p2"), window_of("score2")
+    ((1, 3, 2), None)
+    """
+    named = re.fullmatch(r"pass(\d)-w(\d)-p(\d)", condition)
+    return (int(named[1]), int(named[2]), int(named[3])) if named else None
+
+
 def main_conditions() -> list[str]:
     """Return the conditions of the paper's table across experiments: SCORE2 and the windows."""
-    known = conditions_of("paper").items()
-    return [name for name, each in known if each.family in ("score2", "window")]
+    return [name for name in conditions_of("paper") if name == "score2" or window_of(name)]
 
 
-def find_condition(name: str) -> Condition:
+def find_condition(name: str) -> Scenario:
     """Return the condition of a name.
 
     Raises
@@ -288,18 +261,6 @@ def find_condition(name: str) -> Condition:
             "condition", name, conditions, remedy="'intravar conditions --all' lists all of them"
         )
     return conditions[name]
-
-
-def _asked(
-    condition: str | Scenario, seed: int | None, n_patients: int | None, n_physicians: int | None
-) -> tuple[Scenario, int]:
-    """Return the scenario that is asked for, and its seed."""
-    if isinstance(condition, Scenario):
-        scenario, default = condition, 0
-    else:
-        found = find_condition(condition)
-        scenario, default = found.scenario, found.seed
-    return scenario.resized(n_patients, n_physicians), default if seed is None else seed
 
 
 @renamed(seed="random_state")
@@ -317,7 +278,7 @@ def simulate(
     condition
         Name of a condition (`intravar conditions` lists them), or a scenario of your own.
     random_state
-        Seed of the draw; by default the condition's own, 0 for a scenario.
+        Seed of the draw; by default the condition's own.
     n_patients, n_physicians
         Other sizes than the condition's.
 
@@ -327,29 +288,9 @@ def simulate(
     score2: 1,000 patients of 10 physicians (95 to 105 each)
     ...
     """
-    scenario, own_seed = _asked(condition, random_state, n_patients, n_physicians)
-    return scenario.simulate(own_seed)
-
-
-class NoiseTruth(NamedTuple):
-    """Variances of a decision for one patient and a physician drawn at random.
-
-    Attributes
-    ----------
-    system
-        All of it: occasion + level + pattern.
-    level
-        Some physicians say yes more often than others.
-    pattern
-        They weigh patients differently.
-    occasion
-        The same physician would decide differently on another occasion.
-    """
-
-    system: float
-    level: float
-    pattern: float
-    occasion: float
+    scenario = find_condition(condition) if isinstance(condition, str) else condition
+    seed = scenario.seed if random_state is None else random_state
+    return scenario.resized(n_patients, n_physicians).simulate(seed)
 
 
 def noise_truth(
@@ -358,20 +299,23 @@ def noise_truth(
     seed: int | None = None,
     n_patients: int | None = None,
     n_physicians: int | None = None,
-) -> NoiseTruth:
+) -> dict[str, float]:
     """Return the components of noise of the cohort that :func:`simulate` makes of the same.
 
-    Every patient with every physician: p_j(x) is known for all pairs. What is hidden from the
-    record is not hidden here.
+    They are those of :class:`intravar.estimators.Noise`: system, level, pattern and occasion. Every
+    patient with every physician: p_j(x) is known for all pairs. What is hidden from the record is
+    not hidden here.
 
     Examples
     --------
     >>> truth = noise_truth("stress-two-camps", n_patients=400, n_physicians=4)
-    >>> bool(abs(truth.system - truth.level - truth.pattern - truth.occasion) < 1e-12)
-    True
+    >>> list(truth)
+    ['system', 'level', 'pattern', 'occasion']
     """
-    scenario, own_seed = _asked(condition, seed, n_patients, n_physicians)
-    p = np.stack(list(scenario.probabilities(own_seed)))
+    scenario = find_condition(condition) if isinstance(condition, str) else condition
+    resized = scenario.resized(n_patients, n_physicians)
+    p = np.stack(list(resized.probabilities(scenario.seed if seed is None else seed)))
     between, occasion = float(p.var(axis=0).mean()), float(np.mean(p * (1 - p)))
     level = float(p.mean(axis=1).var())
-    return NoiseTruth(occasion + between, level, between - level, occasion)
+    whole = {"system": occasion + between, "level": level, "pattern": between - level}
+    return {**whole, "occasion": occasion}

@@ -14,7 +14,7 @@ from intravar.errors import InputError, renamed, unknown_name
 from intravar.inference.outcomes import chained, positions
 from intravar.observed import PHYSICIAN
 from intravar.processes import check_memory
-from intravar.seeds import stream
+from intravar.seeds import derived_seed, stream
 from intravar.study.cohort import FURTHER, Cohort, Truth
 from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel
 from intravar.study.simulation.own_rules import Chance, DrawnRule
@@ -151,6 +151,10 @@ class Scenario:
     less
         What P(yes) of each of them is multiplied by where the decision before it was a yes; empty
         where decisions are independent of each other.
+    family
+        What kind of condition it is.
+    seed
+        The seed of its default draw.
 
     Examples
     --------
@@ -171,6 +175,8 @@ class Scenario:
     steadiness: Fall | None = None
     further_rules: tuple[Rule, ...] = ()
     less: tuple[float, ...] = ()
+    family: str = ""
+    seed: int = 0
 
     def resized(self, n_patients: int | None, n_physicians: int | None) -> Scenario:
         """Return the scenario with other sizes where they are given."""
@@ -180,9 +186,13 @@ class Scenario:
             n_physicians=self.n_physicians if n_physicians is None else n_physicians,
         )
 
-    def realised_rule(self, seed: int) -> Rule | DrawnRule:
-        """Return the rule that a seed gives, its thresholds drawn."""
-        rule = self.rule
+    def replicate_seed(self, replicate: int) -> int:
+        """Return the seed of a replicate; replicate 0 is the default draw."""
+        return self.seed if replicate == 0 else derived_seed(self.seed, "replicate", str(replicate))
+
+    def realised_rule(self, seed: int | None = None) -> Rule | DrawnRule:
+        """Return the rule that a seed gives, its thresholds drawn; by default its own seed."""
+        rule, seed = self.rule, self.seed if seed is None else seed
         if isinstance(rule, RuleRecipe):
             rule = rule.realise(self.covariates, self._stream(seed, "thresholds"))
         available = self.covariates.names

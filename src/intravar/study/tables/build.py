@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from intravar.estimators import METHODS
-from intravar.study.benchmark.published import GROUP_TABLES
 from intravar.study.benchmark.units import COMPARABLE, OTHER_SCALE
-from intravar.study.simulation.conditions import conditions_of, main_conditions
+from intravar.study.simulation.conditions import conditions_of, main_conditions, window_of
 from intravar.study.tables.cells import (
+    GROUP_TABLES,
     ROUNDING,
     BootstrapInterval,
     Column,
@@ -93,8 +93,7 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
         tables[correlations_of(name)] = _correlation_table(here, name)
     glmm = [tables[table] for table in GROUP_TABLES.values()]
     tables["glmm_groups"] = pl.concat(glmm).filter(pl.col("method").is_in(OTHER_SCALE))
-    windows = {name for name, each in conditions_of("paper").items() if each.width}
-    if not windows.isdisjoint(scores["condition"]):
+    if any(map(window_of, set(scores["condition"]))):
         tables |= _across(deltas)
     ranks = [Column(f"spearman_{of}", ("score", of), row_spearman) for of in ("d_star", "oracle")]
     here = scores.filter(pl.col("condition") == "continuous")
@@ -178,18 +177,18 @@ def _across(deltas: pl.DataFrame) -> dict[str, pl.DataFrame]:
     def only(names: list[str]) -> pl.Expr:
         return pl.col("condition").is_in(names)
 
-    known = conditions_of("paper")
     main = deltas.filter(only(main_conditions()))
     whole = [Column(name, "delta", *how) for name, how in _ACROSS.items()]
     covered = main.filter(pl.col("coverage").is_not_null().any().over("method"))["method"].unique()
     whole.append(Column("coverage", "coverage", methods=covered.to_list()))
-    windows = {"score2": ["score2"]} | {
-        name: [n for n, c in known.items() if c.width and low <= c.width <= high]
+    windows = {name: window for name in main_conditions() if (window := window_of(name))}
+    sizes = {"score2": ["score2"]} | {
+        name: [n for n, (_, width, _) in windows.items() if low <= width <= high]
         for name, (low, high) in _WINDOWS.items()
     }
-    passes = {f"pass{k}": [n for n, c in known.items() if c.pass_number == k] for k in (1, 2)}
+    passes = {f"pass{k}": [n for n, window in windows.items() if window[0] == k] for k in (1, 2)}
     tables = {"cross_experiment": cells_of("cross_experiment", main, whole, "main")}
-    for table, parts in (("window_size", windows), ("passes", passes)):
+    for table, parts in (("window_size", sizes), ("passes", passes)):
         columns = [Column(name, "delta", rows=only(names)) for name, names in parts.items()]
         tables[table] = cells_of(table, deltas, columns, table)
     return tables
@@ -207,7 +206,7 @@ def _correlation_table(here: pl.DataFrame, condition: str) -> pl.DataFrame:
     cells = []
     for first, second in product(methods, repeat=2):
         values = [
-            BootstrapInterval(spearman(draw[first], draw[second]), np.nan, np.nan)
+            BootstrapInterval(spearman(draw[first], draw[second]))
             for draw in draws
             if {first, second} <= draw.keys()
         ]

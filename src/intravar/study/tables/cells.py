@@ -5,8 +5,10 @@ Intervals are the paper's: percentile bootstrap, 2,000 resamples, seed 42.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +18,6 @@ from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from intravar.arrays import FloatArray
-from intravar.study.benchmark.published import Printed, printed_cell
 
 #: From resampled values, one resample per row, to one statistic per row.
 Statistic = Callable[[FloatArray], FloatArray]
@@ -54,12 +55,39 @@ CELL_SCHEMA = {
 ROUNDING = 0.0005
 
 
+#: Table that holds a condition's figures by physician group.
+GROUP_TABLES = {name: f"{name}_groups" for name in ("score2", "copula", "lognormal")}
+
+
 class BootstrapInterval(NamedTuple):
-    """A point estimate with a 95 % interval; NaN where there was nothing to estimate from."""
+    """A figure with its 95 % interval; NaN where there was nothing to estimate from."""
 
     value: float
-    low: float
-    high: float
+    low: float = np.nan
+    high: float = np.nan
+
+
+@cache
+def _printed() -> dict[tuple[str, str, str], BootstrapInterval]:
+    tables = tomllib.loads(files(__package__).joinpath("published.toml").read_text("utf-8"))
+    return {
+        (table, method, column): BootstrapInterval(*cell)
+        for table, rows in tables.items()
+        for method, row in rows.items()
+        for column, cell in zip(rows["columns"], row, strict=True)
+        if method != "columns" and cell
+    }
+
+
+def printed_cell(table: str, method: str, column: str) -> BootstrapInterval | None:
+    """Return what the paper prints in a table of ours; None where nothing.
+
+    Examples
+    --------
+    >>> printed_cell("score2_groups", "learned-weights", "group1")
+    BootstrapInterval(value=0.107, low=0.09, high=0.12)
+    """
+    return _printed().get((table, method, column))
 
 
 #: The mean, and the median, of every row.
@@ -107,7 +135,7 @@ def percentile_interval(
     given = given[np.isfinite(given).all(axis=1) if pairs else np.isfinite(given)]
     value = float(statistic(given[None])[0]) if len(given) > pairs else np.nan
     if len(given) < 2 + pairs or not resamples or np.isnan(value):
-        return BootstrapInterval(value, np.nan, np.nan)
+        return BootstrapInterval(value)
     rows = np.random.default_rng(SEED).integers(len(given), size=(resamples, len(given)))
     # A resample that drew one physician over and over has no order to keep.
     low, high = np.nanpercentile(statistic(given[rows]), (2.5, 97.5))
@@ -119,7 +147,7 @@ def cell(
     method: str,
     column: str,
     draws: list[BootstrapInterval],
-    printed: Printed | None = None,
+    printed: BootstrapInterval | None = None,
     spread: float = np.nan,
     n_undefined: int = 0,
     rounding: float = ROUNDING,
@@ -178,7 +206,11 @@ class Column(NamedTuple):
 
 
 def column_cell(
-    condition: str, method: str, column: Column, rows: pl.DataFrame, printed: Printed | None
+    condition: str,
+    method: str,
+    column: Column,
+    rows: pl.DataFrame,
+    printed: BootstrapInterval | None,
 ) -> dict[str, Any]:
     """Make the cell of a column over the rows of every draw, with what the paper prints there.
 

@@ -118,7 +118,7 @@ def make_grid(
         ]
         return Grid(name, title, heading(first), [heading(column) for column in others], plain)
     cohorts = {
-        name: "{n_patients:,} patients, {n_physicians} physicians".format_map(vars(each.scenario))
+        name: "{n_patients:,} patients, {n_physicians} physicians".format_map(vars(each))
         for name, each in conditions_of("grid").items()
     }
     several = table["condition"].n_unique() > 1

@@ -67,7 +67,7 @@ def column_rows(results: Study, table: str) -> Rows:
         return cells.with_columns(panel=pl.lit(""), place=heading, where=heading).to_dicts()
     rows = []
     for row in cells.to_dicts():
-        sizes = conditions_of("grid")[row["condition"]].scenario
+        sizes = conditions_of("grid")[row["condition"]]
         n, k = sizes.n_patients, sizes.n_physicians
         told = {"where": f"{n:,} patients of {k}", "panel": f"{k} physicians"}
         rows.append(row | told | {"place": f"{n / 1000:g}", "sizes": (k, n)})
