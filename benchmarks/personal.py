@@ -70,7 +70,7 @@ def _cohort(name: str, seed: int) -> Cohort:
     if not size:
         return intravar.simulate(name, random_state=seed)
     n_physicians, panel = (int(number) for number in size.split("x"))
-    scenario = find_condition(name).scenario
+    scenario = find_condition(name)
     return replace(scenario, n_patients=n_physicians * panel, n_physicians=n_physicians).simulate(
         seed
     )
