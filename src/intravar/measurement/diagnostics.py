@@ -90,13 +90,19 @@ def diagnose(
     probability: FloatArray,
 ) -> Diagnostics:
     """Compute all tables; `probability` is what the suggested rule predicts of every patient."""
-    observed = prepared.observed
-    loose = _without_caliper(main, observed)
+    observed, loose = prepared.observed, None
+    quick = sum(len(panel) ** 2 for panel in observed.panels) <= FEW_DISTANCES
+    # A genetic search itself looks at the caliper.
+    if quick and hasattr(main, "caliper") and not main.name.startswith("genetic"):
+        again = clone(main).set_params(caliper=1.0).fit_observed(observed)
+        loose = again.evidence(observed).table
     everyone = np.arange(len(observed.physicians))
+    counts = _tenths(observed, probability, observed.code)
+    overlap = _shared(counts, counts.sum(axis=0))
     return Diagnostics(
         of_pairs(prepared, evidence, pairs, loose, everyone),
         _balance(prepared),
-        _overlap(observed, probability),
+        pl.DataFrame({"physician": observed.named, "overlap": overlap}),
         loose,
     )
 
@@ -124,18 +130,6 @@ def of_pairs(
         _sweep(pairs, loose, caliper, int(sizes[panels].sum())),
         _split_half(pairs),
     )
-
-
-def _without_caliper(main: Estimator | Repeats, observed: Observed) -> pl.DataFrame | None:
-    """Pair again without a caliper, where it is quick."""
-    distances = sum(len(panel) ** 2 for panel in observed.panels)
-    if not hasattr(main, "caliper") or distances > FEW_DISTANCES:
-        return None
-    if main.name.startswith("genetic"):  # the search itself looks at the caliper
-        return None
-    loose = clone(main).set_params(caliper=1.0).fit_observed(observed)
-    table: pl.DataFrame = loose.evidence(observed).table
-    return table
 
 
 def _love(prepared: Prepared, pairs: pl.DataFrame) -> pl.DataFrame:
@@ -237,13 +231,6 @@ def _balance(prepared: Prepared) -> pl.DataFrame:
         share = float(between[columns].sum()) / total if total else 0.0
         rows.append({"covariate": name, "between_physicians": share, "by_chance": by_chance})
     return pl.DataFrame(rows)
-
-
-def _overlap(observed: Observed, probability: FloatArray) -> pl.DataFrame:
-    """Overlap of each panel's predicted probabilities with those of all, in tenths."""
-    counts = _tenths(observed, probability, observed.code)
-    overlap = _shared(counts, counts.sum(axis=0))
-    return pl.DataFrame({"physician": observed.named, "overlap": overlap})
 
 
 def _tenths(observed: Observed, probability: FloatArray, code: IntArray) -> FloatArray:
