@@ -73,8 +73,8 @@ def _row(name: str, path: Path, table: pl.DataFrame, roles: Roles, methods: list
             return
         summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))["decisions"][0]
         people = pl.read_csv(out / "physicians.csv", infer_schema_length=None)
-    group = summary["group"] or {}
-    ends = (group.get(end) for end in ("discordance", "low", "high"))
+    figure = summary["group"]["discordance"] if summary["group"] else {}
+    ends = (figure.get(end) for end in ("value", "low", "high"))
     value, low, high = (float("nan") if end is None else 100 * end for end in ends)
     shown = f"{value:.0f} [{low:.0f}, {high:.0f}]"
     has = people["discordance"].is_not_null()
