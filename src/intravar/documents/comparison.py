@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from intravar.documents.blocks import Block, Bullets, Heading, Paragraph
-from intravar.publication.compare import Changed, ChangedGroup, Comparison
+from intravar.publication.compare import Changed, Comparison
 from intravar.request import MATTERS
 from intravar.tables import Table, hundred, hundredths, table_of
 from intravar.wording import capital
@@ -54,7 +54,7 @@ def _physicians(found: Comparison) -> list[Block]:
     )
     if found.same_patients:
         caption = f"One by one, of 100 pairs of comparable {words.cases}."
-    who = (words.decider, 1.5, lambda row: row.physician)
+    who = (words.decider, 1.5, lambda row: row.of)
     sure = ("how sure", 1, lambda row: f"{hundred(row.probability)} %")
     columns = [who, *_FIGURES]
     columns += [] if found.same_patients else [_INTERVAL, sure]
@@ -64,16 +64,15 @@ def _physicians(found: Comparison) -> list[Block]:
     return [table, *rest]
 
 
-def _change(row: Changed | ChangedGroup) -> str:
+def _change(row: Changed) -> str:
     """Write a change so that the line adds up: of the figures as they are shown."""
     if row.first is None or row.second is None:
         return hundred(None)
     change = hundredths(row.second, row.claim) - hundredths(row.first, row.claim)
-    rounded = isinstance(row, ChangedGroup) and row.within_rounding
-    return NONE if rounded and change else _signed(change)
+    return NONE if row.within_rounding and change else _signed(change)
 
 
-def _interval(row: Changed | ChangedGroup) -> str:
+def _interval(row: Changed) -> str:
     if row.low is None or row.high is None:
         return hundred(None)
     return f"{_signed(round(100 * row.low))} to {_signed(round(100 * row.high))}"

@@ -49,37 +49,23 @@ SOME_PATIENTS = "some {cases} were measured both times; intervals take them for 
 
 @dataclass(frozen=True)
 class Changed:
-    """How a physician changed: both values, the change with its interval, how sure it is.
+    """How a figure changed, as shares of pairs: of a physician, or of all together.
 
-    The `claim` is how figures are read ("at most", "about").
+    `of` is the physician, or what the `figure` of all is of. What is not known is None, and so is a
+    change that lies within the rounding of both values. The `claim` is how figures are read ("at
+    most", "about"), `probability` how sure the change of a physician is.
     """
 
-    physician: str
-    first: float
-    second: float
-    change: float
-    low: float
-    high: float
-    probability: float
-    claim: str
-
-
-@dataclass(frozen=True)
-class ChangedGroup:
-    """How a figure of all together changed, as shares of pairs, and what it is `of`.
-
-    What is not known is None, and so is what lies within the rounding of both values.
-    """
-
-    figure: str
     of: str
     first: float | None
     second: float | None
     change: float | None
     low: float | None
     high: float | None
-    within_rounding: bool
     claim: str
+    figure: str = ""
+    within_rounding: bool = False
+    probability: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +90,7 @@ class Comparison:
     """
 
     physicians: pl.DataFrame
-    group: tuple[ChangedGroup, ...]
+    group: tuple[Changed, ...]
     notes: tuple[str, ...]
     words: Words = USUAL
     same_patients: bool = False
@@ -116,8 +102,8 @@ class Comparison:
 
     def rows(self) -> tuple[Changed, ...]:
         """Return the physicians one by one, the surest change first."""
-        rows = self.physicians.with_columns(claim=pl.lit(self.claim))
-        return rows_of(rows.sort(-pl.col("probability"), "physician"), Changed)
+        rows = self.physicians.rename({"physician": "of"}).with_columns(claim=pl.lit(self.claim))
+        return rows_of(rows.sort(-pl.col("probability"), "of"), Changed)
 
     def as_json(self) -> dict[str, Any]:
         """Return it in a form that fits into JSON."""
@@ -299,7 +285,7 @@ def _changed(
     claim: str,
     exact: Sequence[pl.DataFrame] | None,
     times: float = 1,
-) -> list[ChangedGroup]:
+) -> list[Changed]:
     """Return how a figure of all changed; nothing where it is not published.
 
     `step` is how far rounding of both moves them apart. From `exact` figures of physicians follows
@@ -312,8 +298,7 @@ def _changed(
         mean = (pl.col(figure) * pl.col("n_patients")).sum() / known.sum()
         value, step = np.array([table.select(mean).item() for table in exact]), 0.0
     if not len(value) or not np.isfinite(value).all():
-        unknown = ChangedGroup(figure, of, *(None,) * 5, within_rounding=False, claim=claim)
-        return [] if exact is None else [unknown]
+        return [] if exact is None else [Changed(of, *(None,) * 5, claim, figure)]
     low, high = np.minimum(low, value), np.maximum(high, value)
     change, below, above = (
         fraction(float(each[0]), 3) for each in _difference(value[None], low[None], high[None])
@@ -325,13 +310,13 @@ def _changed(
         below = above = None
     first, second = (round(float(each), 3) for each in value)
     shown = None if within and change else change
-    return [ChangedGroup(figure, of, first, second, shown, below, above, within, claim)]
+    return [Changed(of, first, second, shown, below, above, claim, figure, within)]
 
 
 def _compared(
     pair: _Pair,
     tables: Sequence[pl.DataFrame],
-    group: Sequence[ChangedGroup],
+    group: Sequence[Changed],
     decisions: Sequence[Sequence[Decision]],
     claim: str,
 ) -> Comparison:
