@@ -164,15 +164,7 @@ def _predict_rows(Z, code, rows, theta, covariance):  # type: ignore[no-untyped-
     return low + (high - low) * g
 
 
-def _average_rows(Z, rows, weights, spreads, low, high):  # type: ignore[no-untyped-def]
-    z, (k, h) = Z[rows], np.tril_indices(Z.shape[1])
-    spread = (z[:, k] * z[:, h]) @ spreads
-    g = expit(z @ weights / np.sqrt(1 + np.pi / 8 * np.maximum(spread, 0.0)))
-    return (low + (high - low) * g).mean(axis=1)
-
-
 NUMPY: dict[str, Callable[..., Any]] = {
     "score_rows": _score_rows,
     "predict_rows": _predict_rows,
-    "average_rows": _average_rows,
 }

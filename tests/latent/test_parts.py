@@ -40,7 +40,7 @@ def test_the_best_split_is_the_best_of_all(seed):
     sums = np.zeros((1, 3, 256, 2))
     node = np.zeros(60, np.int64)
     _histograms(bins, node, gradient, curvature, 1, sums, sums, np.zeros(1, np.int64))
-    column, cut, missing_left = _best_split(sums, 0, 2.0, 3.0)
+    _, column, cut, missing_left = _best_split(sums, 0, 2.0, 3.0)
     left = (bins[:, column] <= cut) & (bins[:, column] != 255)
     if missing_left:
         left |= bins[:, column] == 255

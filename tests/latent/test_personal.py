@@ -9,9 +9,9 @@ from intravar.latent.calibration import log_score
 from intravar.latent.personal.heterogeneity import RIDGE, most_personal_columns, own_rule_evidence
 from intravar.latent.personal.limits import CommonLimits
 from intravar.latent.personal.own_rules import read_own_rules
-from intravar.latent.personal.panel_rows import Standard
 from intravar.latent.personal.weights import CommonWeights
 from intravar.latent.rates import safe_interval
+from intravar.latent.rule_learners import Standard
 from latent.made import observed_of, panels_of
 from reference import personal as literal
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
+from sklearn.metrics import roc_auc_score
 
 from intravar.latent.personal.heterogeneity import most_personal_columns, strongest_evidence
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
@@ -39,7 +40,9 @@ def test_gains_equal_the_literal_twin(seed):
     bins = coarse_bins(table(random, 80, 6))
     rows = np.sort(random.permutation(80)[: random.integers(1, 80)])
     gradient, curvature = random.normal(size=80), random.random(80) * (random.random(80) < 0.9)
-    found = column_gains(bins, rows, gradient, curvature, COARSE_MISSING, 5.0, 2.0)
+    gradient *= curvature > 0
+    slopes = gradient[rows], curvature[rows]
+    found = column_gains(bins[rows], *slopes, COARSE_MISSING, 5.0, 2.0)
     twin = [
         best_gain(bins[rows, c], gradient[rows], curvature[rows], 16, 5.0, 2.0) for c in range(6)
     ]
@@ -121,10 +124,10 @@ def test_forests_look_at_what_goes_with_decisions_and_at_what_trees_look_at():
 @pytest.mark.parametrize("learner", [BoostedTrees(trees=40), SplineLogit()])
 def test_rules_of_very_many_covariates_are_learned(learner):
     X, y, _ = decided_by_two(3)
-    decided = Observed.of(X, y, np.arange(1500) % 3)
+    decided = Observed.of(X, y, np.arange(1500) % 3, keep_missing=True)
     score = learner.prepare(X)(decided, np.arange(0, 1500, 2)).logit(X)
     out = np.arange(1, 1500, 2)
-    assert np.mean((score[out] > np.median(score)) == y[out]) > 0.64
+    assert roc_auc_score(y[out], score[out]) > 0.67
 
 
 def test_evidence_of_own_rules_is_found_among_very_many_covariates():

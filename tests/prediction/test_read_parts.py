@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.learning.boosted_trees import MISSING_BIN, Rates, bin_edges, binned
-from intravar.learning.personal_rules import AverageColleague, fit_rules, start_hyper
+from intravar.learning.personal_rules import fit_rules, start_hyper
 from intravar.prediction.bound import Left, bound, learn_reader, losses_of
 from intravar.prediction.own_forests import LEAST_LEAF, SEED, own_forests
 from intravar.prediction.stacking import summed
@@ -82,7 +82,7 @@ def test_the_average_colleague_is_the_mean_of_colleagues():
     y, code = random.integers(0, 2, 90), np.repeat(np.arange(6), 15)
     rules = fit_rules(Z, y, code, np.arange(90), 6, start_hyper(4))
     among, rows = np.array([0, 2, 5]), np.arange(4, 50)
-    found = AverageColleague.of(rules, among).predict(Z, rows)
+    found = rules.take(among).average(Z, rows)
     each = [rules.predict(Z, np.full(90, physician), rows) for physician in among]
     assert found == pytest.approx(np.mean(each, axis=0), rel=1e-12)
 

@@ -89,7 +89,7 @@ def test_draws_find_how_sharp_rules_are():
     same = np.full(len(y), y.mean())
     _, left = learn_own_rules(task, same, same, 0)
     truth = np.bincount(code, 2 * p * (1 - p)) / np.bincount(code)
-    assert spearmanr(left.value, truth[task.physicians])[0] > 0.7
+    assert spearmanr(left.value, truth[task.places])[0] > 0.7
 
 
 def test_what_is_shared_with_held_out_errors():

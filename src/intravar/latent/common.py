@@ -21,9 +21,8 @@ from intravar.latent.personal.own_rules import (
     hold_contest,
     read_own_rules,
 )
-from intravar.latent.personal.panel_rows import Standard
 from intravar.latent.rates import LatentReading, Within
-from intravar.latent.rule_learners import RuleLearner
+from intravar.latent.rule_learners import RuleLearner, Standard
 from intravar.latent.shared_rule import (
     SharedRule,
     everybody_eligible,

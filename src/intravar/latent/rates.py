@@ -7,7 +7,7 @@ marginal maximum likelihood (empirical Bayes).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import digamma, expit, logit, polygamma
@@ -181,6 +181,22 @@ def no_stronger(law: tuple[float, float], n_physicians: int) -> tuple[float, flo
     """
     part = min(1.0, max(n_physicians, 1) / sum(law))
     return law[0] * part, law[1] * part
+
+
+class PanelDraws(NamedTuple):
+    """What is known of one panel's rules and rates, by draw.
+
+    `laws` are parameters of the Beta laws of p_high and p_low, and the share of the eligible;
+    `camp` is the most frequent one; `g` and `q` the probabilities of being eligible and of a
+    decision for, as known without the own decision; `drawn` the latter under single draws, draw x
+    patient.
+    """
+
+    laws: FloatArray
+    camp: int
+    g: FloatArray
+    q: FloatArray
+    drawn: FloatArray
 
 
 #: Whose discordance is scored: that of eligible patients, or of all.

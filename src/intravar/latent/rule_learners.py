@@ -16,9 +16,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.latent.calibration import starting_rates
-from intravar.latent.personal.panel_rows import Standard
 from intravar.learning.boosted_trees import (
     MOST_SEEN,
     Bins,
@@ -39,8 +38,42 @@ HOLD, STRENGTH = 15, 4.0
 MOST_BINS, MISSING_BIN = 254, 255
 #: Covariates that splines are made of where there are very many.
 MOST_SPLINED = 40
+#: Standardised values are held within this many standard deviations.
+FURTHEST = 4.0
 #: What a column of the basis is: a value, a hinge, a product, the mark of a missing value.
 VALUE, HINGE, PRODUCT, MARK = range(4)
+
+
+@dataclass(frozen=True)
+class Standard:
+    """How columns are brought to mean 0 and spread 1: missing values take the centre.
+
+    `keep` says which columns are not constant.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    keep: BoolArray
+
+    @classmethod
+    def of(cls, X: FloatArray) -> Standard:
+        """Learn centre and scale."""
+        known = np.isfinite(X)
+        centre = np.array([X[k, c].mean() if k.any() else 0.0 for c, k in enumerate(known.T)])
+        filled = np.where(known, X, centre)
+        scale = filled.std(axis=0)
+        # A constant column has a rounding error for a spread, not zero.
+        keep = (np.ptp(filled, axis=0) > 0) & (scale > 0)
+        return cls(centre, np.where(scale > 0, scale, 1.0), keep)
+
+    def scaled(self, X: FloatArray) -> FloatArray:
+        """Return all columns standardised."""
+        filled = np.where(np.isfinite(X), X, self.centre)
+        return np.asarray(np.clip((filled - self.centre) / self.scale, -FURTHEST, FURTHEST))
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Return the columns that are not constant, standardised."""
+        return np.ascontiguousarray(self.scaled(X)[:, self.keep])
 
 
 class Rule(Protocol):

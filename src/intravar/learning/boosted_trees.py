@@ -73,45 +73,6 @@ def binned(table: FloatArray, edges: list[FloatArray], missing: int = MISSING_BI
     return bins
 
 
-@njit(cache=True, nogil=True)
-def column_gains(  # type: ignore[no-untyped-def]
-    bins, rows, gradient, curvature, missing, ridge, least
-):
-    """Return by how much the best cut of every column betters a Newton step, in one pass.
-
-    `missing` is the number of the bin of missing values; all others are smaller.
-    """
-    p = bins.shape[1]
-    sums = np.zeros((p, missing + 1, 2))
-    for t in range(rows.size):
-        i = rows[t]
-        for c in range(p):
-            b = bins[i, c]
-            sums[c, b, 0] += gradient[i]
-            sums[c, b, 1] += curvature[i]
-    gains = np.zeros(p)
-    for c in range(p):
-        total_g, total_h = 0.0, 0.0
-        for b in range(missing + 1):
-            total_g += sums[c, b, 0]
-            total_h += sums[c, b, 1]
-        parent = total_g * total_g / (total_h + ridge)
-        for side in range(2):
-            if side == 1 and sums[c, missing, 0] == 0 and sums[c, missing, 1] == 0:
-                break
-            g = sums[c, missing, 0] if side == 1 else 0.0
-            h = sums[c, missing, 1] if side == 1 else 0.0
-            for b in range(missing):
-                g += sums[c, b, 0]
-                h += sums[c, b, 1]
-                if h < least or total_h - h < least:
-                    continue
-                rest = total_g - g
-                gain = g * g / (h + ridge) + rest * rest / (total_h - h + ridge) - parent
-                gains[c] = max(gains[c], gain)
-    return gains
-
-
 def coarse_bins(table: FloatArray) -> Bins:
     """Return the bin of every value in few bins; missing values have one of their own.
 
@@ -145,14 +106,11 @@ def telling(
     """
     if bins.shape[1] <= most:
         return np.arange(bins.shape[1])
-    given = y.astype(np.float64)
+    given = y[rows].astype(np.float64)
     group = np.zeros(len(rows), dtype=np.int64) if who is None else who[rows]
-    size = np.bincount(group)
-    share = (np.bincount(group, given[rows]) / np.maximum(size, 1))[group]
-    gradient, curvature = np.zeros(len(given)), np.zeros(len(given))
-    gradient[rows] = given[rows] - share
-    curvature[rows] = share * (1 - share)
-    gains = column_gains(bins, rows, gradient, curvature, COARSE_MISSING, _RIDGE, _RIDGE)
+    share = (np.bincount(group, given) / np.maximum(np.bincount(group), 1))[group]
+    slopes = given - share, share * (1 - share)
+    gains = column_gains(bins[rows], *slopes, COARSE_MISSING, _RIDGE, _RIDGE)
     # Of equal gains the first.
     return np.sort(np.argsort(-gains, kind="stable")[:most])
 
@@ -161,6 +119,7 @@ LARGEST_STEP = 1.0
 LARGEST_SCORE = 8.0
 EDGE = 1e-9
 EMPTY = 1e-12
+LEAST_GAIN = 1e-9
 #: Rates that are learned on the way stay this far from 0 and 1.
 RATE_EDGE = 1e-3
 ROWS_AT_A_TIME = 512
@@ -277,16 +236,19 @@ def _histograms(bins, node, gradient, curvature, width, parent, sums, size):  # 
 
 @njit(cache=True, nogil=True)
 def _best_split(sums, k, ridge, least):  # type: ignore[no-untyped-def]
-    """Return column, bin and side of missing values of a node's best split; column -1 if none."""
+    """Return gain, column, bin and side of missing values of a node's best split.
+
+    Where there is none the gain is 0 and the column -1.
+    """
     missing = sums.shape[2] - 1
     total_g, total_h = 0.0, 0.0
     for b in range(missing + 1):
         total_g += sums[k, 0, b, 0]
         total_h += sums[k, 0, b, 1]
     parent = total_g * total_g / (total_h + ridge)
-    best, column, cut, missing_left = 1e-9, -1, 0, 0
+    best, column, cut, missing_left = 0.0, -1, 0, 0
     if total_h < 2 * least:
-        return column, cut, missing_left
+        return best, column, cut, missing_left
     for c in range(sums.shape[1]):
         for side in range(2):
             if side == 1 and sums[k, c, missing, 1] < EMPTY:
@@ -304,9 +266,29 @@ def _best_split(sums, k, ridge, least):  # type: ignore[no-untyped-def]
                     break
                 rest = total_g - g
                 gain = g * g / (h + ridge) + rest * rest / (total_h - h + ridge) - parent
-                if gain > best:
+                if gain > max(best, LEAST_GAIN):
                     best, column, cut, missing_left = gain, c, b, side
-    return column, cut, missing_left
+    return best, column, cut, missing_left
+
+
+def column_gains(
+    bins: Bins,
+    gradient: FloatArray,
+    curvature: FloatArray,
+    missing: int,
+    ridge: float,
+    least: float,
+) -> FloatArray:
+    """Return by how much the best cut of every column betters a Newton step, in one pass.
+
+    `missing` is the number of the bin of missing values; all others are smaller.
+    """
+    sums = np.zeros((1, bins.shape[1], missing + 1, 2))
+    node, size = np.zeros(len(bins), np.int64), np.zeros(1, np.int64)
+    _histograms(bins, node, gradient, curvature, 1, sums, sums, size)
+    # One column at a time, in the layout that the loop is compiled for already.
+    columns = np.ascontiguousarray(np.swapaxes(sums, 0, 1))[:, None]
+    return np.array([_best_split(column, 0, ridge, least)[0] for column in columns])
 
 
 @njit(cache=True, nogil=True)
@@ -324,7 +306,7 @@ def _add_tree(  # type: ignore[no-untyped-def]
     while width <= columns.size:
         _histograms(bins, node, gradient, curvature, width, other, sums, size)
         for k in range(width):
-            column, cut, missing_left = _best_split(sums, k, ridge, least)
+            _, column, cut, missing_left = _best_split(sums, k, ridge, least)
             at = width - 1 + k
             size[k] = column
             if column >= 0:
@@ -406,7 +388,7 @@ def _boost(bins: Bins, y: FloatArray, code: IntArray, rates: Rates, growth: Grow
             expected[:] = 0.0
         if many and t % LOOK_AGAIN == 0:
             gains = column_gains(
-                bins, np.arange(n), gradient, curvature, growth.missing, growth.ridge, growth.least
+                bins, gradient, curvature, growth.missing, growth.ridge, growth.least
             )
             # Of equal gains the first.
             seen = np.sort(np.argsort(-gains, kind="stable")[:MOST_SEEN])

@@ -31,8 +31,6 @@ from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.learning.personal_rules_kernel import (
-    FLATTEN,
-    average_rows,
     draw_panels,
     fit_panels,
     predict_rows,
@@ -123,6 +121,17 @@ class PersonalRules:
         found: FloatArray = predict_rows(Z, code, rows, self.theta, self.covariance)
         return found
 
+    def take(self, among: IntArray) -> PersonalRules:
+        """Return the rules of some physicians."""
+        return PersonalRules(
+            self.hyper, self.theta[among], self.covariance[among], self.reached[among]
+        )
+
+    def average(self, Z: FloatArray, rows: IntArray) -> FloatArray:
+        """Return P(yes) of some rows with one of the physicians, drawn at random."""
+        everybody = range(len(self.theta))
+        return np.mean([self.predict(Z, np.full(len(Z), j), rows) for j in everybody], axis=0)
+
     def score(self, Z: FloatArray, code: IntArray, rows: IntArray) -> FloatArray:
         """Return the logit beta_j.z of some rows, without the rates."""
         d = Z.shape[1]
@@ -135,37 +144,6 @@ class PersonalRules:
         steep = (high - low) * g * (1 - g)
         rates = np.column_stack([low * (1 - low) * (1 - g), high * (1 - high) * g])
         return low + (high - low) * g, np.column_stack([steep[:, None] * Z, rates])
-
-
-@dataclass(frozen=True, eq=False)
-class AverageColleague:
-    """Some physicians' rules side by side; see :func:`average_rows`."""
-
-    weights: FloatArray
-    spreads: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-    @classmethod
-    def of(cls, rules: PersonalRules, among: IntArray) -> AverageColleague:
-        """Take the rules of some physicians."""
-        theta, covariance = rules.theta[among], rules.covariance[among]
-        d = theta.shape[1] - 2
-        k, h = np.tril_indices(d)
-        spreads = np.where(k == h, 0.5, 1.0) * (covariance[:, k, h] + covariance[:, h, k])
-        flat = np.sqrt(1 + FLATTEN * np.einsum("jkk->jk", covariance)[:, d:])
-        rates = expit(theta[:, d:] / flat)
-        return cls(
-            np.ascontiguousarray(theta[:, :d].T),
-            np.ascontiguousarray(spreads.T),
-            rates[:, 0].copy(),
-            rates[:, 1].copy(),
-        )
-
-    def predict(self, Z: FloatArray, rows: IntArray) -> FloatArray:
-        """Return P(yes) of some rows with one of the physicians, drawn at random."""
-        found: FloatArray = average_rows(Z, rows, self.weights, self.spreads, self.low, self.high)
-        return found
 
 
 def sorted_panels(code: IntArray, rows: IntArray, n_physicians: int) -> tuple[IntArray, IntArray]:

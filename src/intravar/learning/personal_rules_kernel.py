@@ -58,11 +58,10 @@ def _objective(Z, y, rows, theta, mean, precision, chances):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True)
-def _slope(Z, y, rows, theta, chances, gradient, information, jacobian, share):  # type: ignore[no-untyped-def]
+def _slope(Z, y, rows, theta, chances, gradient, information, jacobian):  # type: ignore[no-untyped-def]
     """Fill in the gradient of the log-likelihood and its Fisher information.
 
-    Four rows at a time, so that the information is fetched a quarter as often; every entry is
-    summed row by row all the same. `jacobian` and `share` are room for four rows.
+    `jacobian` is room for the slopes of one row's probability.
     """
     d = Z.shape[1]
     m = d + 2
@@ -71,29 +70,22 @@ def _slope(Z, y, rows, theta, chances, gradient, information, jacobian, share): 
         for h in range(m):
             information[k, h] = 0.0
     low, high = _logistic(theta[d]), _logistic(theta[d + 1])
-    for begin in range(0, rows.size, 4):
-        for u in range(max(0, rows.size - begin), 4):
-            for k in range(m):
-                jacobian[u, k] = share[u, k] = 0.0
-        for u in range(min(4, rows.size - begin)):
-            i, g = rows[begin + u], chances[begin + u]
-            q = low + (high - low) * g
-            q = min(max(q, EDGE), 1 - EDGE)
-            variance = q * (1 - q)
-            steep = (high - low) * g * (1 - g)
-            for k in range(d):
-                jacobian[u, k] = steep * Z[i, k]
-            jacobian[u, d] = low * (1 - low) * (1 - g)
-            jacobian[u, d + 1] = high * (1 - high) * g
-            residual = (y[i] - q) / variance
-            for k in range(m):
-                gradient[k] += residual * jacobian[u, k]
-                share[u, k] = jacobian[u, k] / variance
+    for t in range(rows.size):
+        i, g = rows[t], chances[t]
+        q = low + (high - low) * g
+        q = min(max(q, EDGE), 1 - EDGE)
+        variance = q * (1 - q)
+        steep = (high - low) * g * (1 - g)
+        for k in range(d):
+            jacobian[k] = steep * Z[i, k]
+        jacobian[d] = low * (1 - low) * (1 - g)
+        jacobian[d + 1] = high * (1 - high) * g
+        residual = (y[i] - q) / variance
         for k in range(m):
-            first, second, third, fourth = share[0, k], share[1, k], share[2, k], share[3, k]
+            gradient[k] += residual * jacobian[k]
+            share = jacobian[k] / variance
             for h in range(k + 1):
-                total = information[k, h] + first * jacobian[0, h] + second * jacobian[1, h]
-                information[k, h] = total + third * jacobian[2, h] + fourth * jacobian[3, h]
+                information[k, h] += share * jacobian[h]
     for k in range(m):
         for h in range(k):
             information[h, k] = information[k, h]
@@ -152,11 +144,11 @@ def fit_panels(Z, y, order, start, theta, mean, precision, steps):  # type: igno
     covariance, reached_by = np.zeros((J, m, m)), np.zeros(J)
     all_gradient, all_information = np.zeros(m), np.zeros((m, m))
     gradient, information, step, there = np.zeros(m), np.zeros((m, m)), np.zeros(m), np.zeros(m)
-    chances, jacobian, share = np.zeros(order.size), np.zeros((4, m)), np.zeros((4, m))
+    chances, jacobian = np.zeros(order.size), np.zeros(m)
     for j in range(J):
         rows, here, inverse = order[start[j] : start[j + 1]], theta[j], covariance[j]
         value = _objective(Z, y, rows, here, mean, precision, chances)
-        _slope(Z, y, rows, here, chances, gradient, information, jacobian, share)
+        _slope(Z, y, rows, here, chances, gradient, information, jacobian)
         for _ in range(steps):
             _invert(information, precision, inverse)
             _newton_step(here, mean, precision, gradient, inverse, step)
@@ -175,7 +167,7 @@ def fit_panels(Z, y, order, start, theta, mean, precision, steps):  # type: igno
             for k in range(m):
                 here[k] = there[k]
             gain, value = reached - value, reached
-            _slope(Z, y, rows, here, chances, gradient, information, jacobian, share)
+            _slope(Z, y, rows, here, chances, gradient, information, jacobian)
             if gain < SMALL_GAIN:
                 break
         _invert(information, precision, inverse)
@@ -207,40 +199,6 @@ def predict_rows(Z, code, rows, theta, covariance):  # type: ignore[no-untyped-d
         e = d + 1
         high = _logistic(theta[j, e] / np.sqrt(1 + FLATTEN * covariance[j, e, e]))
         found[t] = low + (high - low) * g
-    return found
-
-
-@njit(cache=True, nogil=True)
-def average_rows(Z, rows, weights, spreads, low, high):  # type: ignore[no-untyped-def]
-    """Return the mean over physicians of P(yes) of some rows.
-
-    Physicians stand side by side in the innermost loop, where none waits for another; of the
-    symmetric covariances one half is kept.
-
-    `weights` holds one row per column of Z and one column per physician, `spreads` one row per
-    pair of columns: the covariance of two weights, twice where the columns differ.
-    """
-    d, J = weights.shape
-    found = np.empty(rows.size)
-    eta, spread = np.empty(J), np.empty(J)
-    for t in range(rows.size):
-        z = Z[rows[t]]
-        eta[:] = 0.0
-        spread[:] = 0.0
-        pair = 0
-        for k in range(d):
-            for j in range(J):
-                eta[j] += weights[k, j] * z[k]
-            for h in range(k + 1):
-                product = z[k] * z[h]
-                for j in range(J):
-                    spread[j] += spreads[pair, j] * product
-                pair += 1
-        total = 0.0
-        for j in range(J):
-            g = 1 / (1 + np.exp(-eta[j] / np.sqrt(1 + FLATTEN * max(spread[j], 0.0))))
-            total += low[j] + (high[j] - low[j]) * g
-        found[t] = total / J
     return found
 
 

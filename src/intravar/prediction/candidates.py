@@ -19,7 +19,6 @@ from scipy.special import expit
 from intravar.arrays import FloatArray, IntArray
 from intravar.learning.boosted_trees import Rates
 from intravar.learning.personal_rules import (
-    AverageColleague,
     CampRules,
     Hyper,
     PersonalRules,
@@ -57,7 +56,7 @@ class Candidates:
     first: CommonTrees
     second: CommonTrees
     hyper: Hyper
-    colleagues: AverageColleague
+    colleagues: PersonalRules
     share: float
     camps: Mapping[str, CampRules]
     own: IntArray
@@ -82,7 +81,7 @@ class Candidates:
         own = own_forests(task.filled, y, code, rows, wanted, J, self.share, self.own)
         logits = {
             POOLED: self.first.scores(task.bins[wanted]),
-            COLLEAGUES: clipped_logit(self.colleagues.predict(Z, wanted)),
+            COLLEAGUES: clipped_logit(self.colleagues.average(Z, wanted)),
             PERSONAL: clipped_logit(rules.predict(Z, code, wanted)),
             OWN: clipped_logit(own),
         }
@@ -126,7 +125,7 @@ def learn_candidates(
         first,
         second,
         hyper,
-        AverageColleague.of(rules, colleagues),
+        rules.take(colleagues),
         float((y[rows].sum() + 1) / (len(rows) + 2)),
         camps,
         second.worth_a_look(task.owner[chosen], task.filled.shape[1]),

@@ -19,8 +19,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent.personal.panel_rows import PanelDraws
-from intravar.latent.rates import Law
+from intravar.latent.rates import Law, PanelDraws
 from intravar.panels import Panels
 
 #: Levels of a covariate, and rules drawn per physician.

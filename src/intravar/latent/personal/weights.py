@@ -17,8 +17,8 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent.personal.panel_rows import PanelDraws, Standard, design_of
-from intravar.latent.rates import Law
+from intravar.latent.rates import Law, PanelDraws
+from intravar.latent.rule_learners import Standard
 from intravar.learning.personal_rules import (
     Hyper,
     PersonalRules,
@@ -123,6 +123,14 @@ class CommonWeights:
                 )
 
         return read
+
+
+def design_of(z: FloatArray, shared: FloatArray, standard: Standard) -> FloatArray:
+    """Return an intercept, the covariates, and the shared rule's logit where there is one.
+
+    `standard` is that of the logit.
+    """
+    return np.column_stack([np.ones((len(z), 1)), z, standard(shared[:, None])])
 
 
 def divide_into_camps(
