@@ -129,8 +129,8 @@ class PersonalRules:
 
     def average(self, Z: FloatArray, rows: IntArray) -> FloatArray:
         """Return P(yes) of some rows with one of the physicians, drawn at random."""
-        everybody = range(len(self.theta))
-        return np.mean([self.predict(Z, np.full(len(Z), j), rows) for j in everybody], axis=0)
+        by = [self.predict(Z, np.full(len(Z), j), rows) for j in range(len(self.theta))]
+        return np.asarray(np.mean(by, axis=0))
 
     def score(self, Z: FloatArray, code: IntArray, rows: IntArray) -> FloatArray:
         """Return the logit beta_j.z of some rows, without the rates."""
