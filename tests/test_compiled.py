@@ -66,7 +66,7 @@ def latent_rule() -> intravar.LatentRule:
 OF_LATENT_RULE = (
     "intravar.latent.",
     *(f"intravar.learning.boosted_trees.{name}" for name in ("_", "score_rows")),
-    *(f"intravar.learning.personal_rules_kernel.{name}" for name in ("draw", "fit", "stretched")),
+    *(f"intravar.learning.personal_rules_kernel.{name}" for name in ("draw", "fit")),
 )
 
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from intravar.learning.personal_rules import fit_rules, learn_hyper, sampled_hyper
-from intravar.learning.personal_rules_kernel import draw_panels, stretched
+from intravar.learning.personal_rules import fit_rules, learn_hyper, sampled_hyper, stretched
+from intravar.learning.personal_rules_kernel import draw_panels
 from intravar.observed import Observed
 from intravar.prediction.bound import SHARE_SD, TAKEN_OFF, Left, bound, losses_of, share_of
 from intravar.prediction.own_rules import learn_own_rules

@@ -75,11 +75,9 @@ class Anchors:
 
     def complaints(self, least: float) -> list[str]:
         """Say what is thin: fewer than a share `least` of the eligible or of the others sure."""
-        found = {
-            "the eligible are surely so": self.sure_eligible,
-            "the others are surely not": self.sure_others,
-        }
-        return [text for text, share in found.items() if share < least]
+        eligible, others = "the eligible are surely so", "the others are surely not"
+        shares = {eligible: self.sure_eligible, others: self.sure_others}
+        return [text for text, share in shares.items() if share < least]
 
 
 def find_anchors(g: FloatArray, p_high: FloatArray, p_low: FloatArray) -> Anchors:

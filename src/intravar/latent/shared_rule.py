@@ -114,7 +114,7 @@ def panel_grid(place: IntArray, y: IntArray, given: Given) -> PanelGrid:
     whole = np.full((len(given.shifts), HIGH_CELLS, LOW_CELLS), -np.inf)
     whole[likely] = grid
     count = yes + no
-    mass = posterior_mass(whole, high, low, given.weak)
+    mass = softmax(whole + log_laws(high, low, given.weak))
     moved = expit(given.intercept + given.slope * score + mass.sum(axis=(1, 2)) @ given.shifts)
     rates = mass.sum(axis=(0, 2)) @ high, mass.sum(axis=(0, 1)) @ low
     doubt = _doubt(_information(count, score, moved, *rates), given.map_covariance)
@@ -159,13 +159,6 @@ def log_laws(high: FloatArray, low: FloatArray, laws: FloatArray) -> FloatArray:
     return np.asarray(of_high[:, None] + of_low)
 
 
-def posterior_mass(
-    joint: FloatArray, high: FloatArray, low: FloatArray, laws: FloatArray
-) -> FloatArray:
-    """Return the posterior mass; cells of a grid are equally wide."""
-    return np.asarray(softmax(joint + log_laws(high, low, laws)))
-
-
 def middles(edge: FloatArray) -> FloatArray:
     """Return the middle of every cell."""
     return (edge[1:] + edge[:-1]) / 2
@@ -186,18 +179,13 @@ def likelihoods(
     return out, high, low
 
 
-class PanelRates(NamedTuple):
-    """What is read of panels: mean rates and shifts, and posteriors under the laws and the weak."""
-
-    means: FloatArray
-    posterior: Posterior
-    weak: Posterior
-
-
 def read_panels(
     place: IntArray, y: IntArray, first: IntArray, given: Given, within: Within = "eligible"
-) -> PanelRates:
-    """Read every panel by its patients' score bins and decisions; panels begin at `first`."""
+) -> tuple[FloatArray, Posterior, Posterior]:
+    """Read every panel by its patients' score bins and decisions; panels begin at `first`.
+
+    Returns mean rates and shifts, and the posteriors under the laws and under the weak ones.
+    """
     n, whole = len(first) - 1, within == "panel"
     means, doubt = np.zeros((n, 3)), np.empty(n)
     cells = PANEL_CELLS if whole else HIGH_CELLS
@@ -208,7 +196,7 @@ def read_panels(
         read = panel_grid(place[part], y[part], given)
         high, low = middles(read.high_edge), middles(read.low_edge)
         weight, weaker = (
-            posterior_mass(read.grid, high, low, laws) for laws in (given.laws, given.weak)
+            softmax(read.grid + log_laws(high, low, laws)) for laws in (given.laws, given.weak)
         )
         by_shift, by_high, by_low = (weight.sum(axis=tuple({0, 1, 2} - {at})) for at in range(3))
         means[j] = (by_high * high).sum(), (by_low * low).sum(), (by_shift * given.shifts).sum()
@@ -221,7 +209,7 @@ def read_panels(
             edge[j], weak_edge[j] = read.high_edge, read.high_edge
             mass[j], weak[j] = by_high, weaker.sum(axis=(0, 2))
     posterior = Posterior(mass, edge, whole)
-    return PanelRates(means, posterior, Posterior(weak, weak_edge, whole, doubt))
+    return means, posterior, Posterior(weak, weak_edge, whole, doubt)
 
 
 #: Gain in log-likelihood that personal thresholds must show over a shared one.
@@ -261,16 +249,16 @@ class SharedRule:
         given, code = self.given, panels.code
         turned = self.sign * logit
         place = self.bins[np.searchsorted(self.edges, turned)]
-        read = read_panels(place, panels.y, panels.first, given, within)
-        high, low, shift = (np.ascontiguousarray(part) for part in read.means.T)
+        means, posterior, weak = read_panels(place, panels.y, panels.first, given, within)
+        high, low, shift = (np.ascontiguousarray(part) for part in means.T)
         g = expit(given.intercept + given.slope * turned + shift[code])
         return LatentReading(
             high,
             np.full(len(panels), np.nan) if self.everybody else low,
-            read.posterior.mean(),
+            posterior.mean(),
             shift,
             np.zeros(len(panels), dtype=np.int64),
-            read.weak,
+            weak,
             g if self.everybody else expit(turned),
             g,
             low[code] + (high - low)[code] * g,

@@ -31,10 +31,10 @@ from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.learning.personal_rules_kernel import (
+    EDGE,
     draw_panels,
     fit_panels,
     predict_rows,
-    stretched,
 )
 from intravar.seeds import stream
 
@@ -311,12 +311,27 @@ def _stretch(
     step = -TRIED * slope / bend if bend < 0 else np.sign(slope) * TRIED
     weights = theta[:, :-2]
     largest = max(float(weights.std(axis=0).max()), float(np.abs(weights.mean(axis=0)).max()), 1e-9)
-    return float(
-        min(
-            np.exp(np.clip(step, -LARGEST_STRETCH, LARGEST_STRETCH)),
-            max(most / largest, 1.0 - LARGEST_STRETCH),
-        )
-    )
+    factor = np.exp(np.clip(step, -LARGEST_STRETCH, LARGEST_STRETCH))
+    return float(min(factor, max(most / largest, 1.0 - LARGEST_STRETCH)))
+
+
+def stretched(
+    Z: FloatArray,
+    y: IntArray,
+    order: IntArray,
+    begin: IntArray,
+    theta: FloatArray,
+    factors: FloatArray,
+) -> list[float]:
+    """Return the log-likelihood of all if everybody's weights were multiplied by each factor."""
+    own = np.repeat(theta, np.diff(begin), axis=0)
+    eta = np.einsum("ik,ik->i", Z[order], own[:, :-2])
+    low, high = expit(own[:, -2]), expit(own[:, -1])
+    totals = []
+    for factor in factors:
+        q = np.clip(low + (high - low) * expit(factor * eta), EDGE, 1 - EDGE)
+        totals.append(float(np.log(np.where(y[order] == 1, q, 1 - q)).sum()))
+    return totals
 
 
 def fit_rules(

@@ -203,13 +203,6 @@ def predict_rows(Z, code, rows, theta, covariance):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def _log_chance(eta, low, high, yes):  # type: ignore[no-untyped-def]
-    q = low + (high - low) / (1 + np.exp(-eta))
-    q = min(max(q, EDGE), 1 - EDGE)
-    return np.log(q) if yes == 1 else np.log(1 - q)
-
-
-@njit(cache=True, nogil=True)
 def _turned(y, rows, ellipse, cosine, sine, low, high, floor):  # type: ignore[no-untyped-def]
     """Return the log-likelihood of one physician at a point of the ellipse.
 
@@ -300,19 +293,3 @@ def draw_panels(  # type: ignore[no-untyped-def]
                 angle = left + (right - left) * chances[j, step, turn]
         for k in range(m):
             away[k] += mean[k]
-
-
-@njit(cache=True, nogil=True)
-def stretched(Z, y, order, start, theta, factors):  # type: ignore[no-untyped-def]
-    """Return the log-likelihood of all if everybody's weights were multiplied by each factor."""
-    d = Z.shape[1]
-    total = np.zeros(factors.size)
-    for j in range(theta.shape[0]):
-        low, high = 1 / (1 + np.exp(-theta[j, d])), 1 / (1 + np.exp(-theta[j, d + 1]))
-        rows = order[start[j] : start[j + 1]]
-        eta = np.zeros(rows.size)
-        _product(Z, rows, theta[j], eta)
-        for t in range(rows.size):
-            for f in range(factors.size):
-                total[f] += _log_chance(factors[f] * eta[t], low, high, y[rows[t]])
-    return total
