@@ -117,12 +117,10 @@ def test_a_part_of_a_panel_of_many_alike_is_like_the_panel(seed: int):
             "statin": (random.random(n) < 0.4).astype(int),
         }
     )
-    census = take_census(_scanned_frame(table), "doctor", ["statin"], outside="")
+    census = take_census(_scanned_frame(table), "doctor", ["statin"])
     drawn = part_by_lot(census, census.rows, np.array([0]), 8_000, seed).collect()
     assert drawn.height == pytest.approx(8_000, abs=6 * np.sqrt(8_000))
-    shuffled = take_census(
-        _scanned_frame(table.sample(n, shuffle=True)), "doctor", ["statin"], outside=""
-    )
+    shuffled = take_census(_scanned_frame(table.sample(n, shuffle=True)), "doctor", ["statin"])
     again = part_by_lot(shuffled, shuffled.rows, np.array([0]), 8_000, seed).collect()
     held = ["smoker", "male", "statin"]
     assert drawn.select(held).sort(held).equals(again.select(held).sort(held))

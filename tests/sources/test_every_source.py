@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from every_source import WRITERS, Writer, as_frame, as_postgresql
 from intravar import InputError, Request
-from intravar.preparation.prepare import Prepared, prepare
-from intravar.sources import read_source
+from intravar.preparation.check import checked
+from intravar.preparation.prepare import Prepared
 from intravar.text import clean_name
 from postgres import server
 
@@ -149,15 +149,14 @@ def prepared(made: Made, writer: Writer, folder: Path) -> Prepared | str:
     """Read what was written as a command would; return the patients or the words of a refusal."""
     source, reading = writer(made.table, folder)
     try:
-        kept = (made.physician, made.decision, *made.categorical)
-        read = read_source(source, as_text=kept, **reading)
         request = Request(
             physician=made.physician,
             decision=made.decision,
             categorical=made.categorical,
             **made.options,
+            **reading,
         )
-        return prepare(read.table, request)
+        return checked(source, request).prepared
     except InputError as error:
         return str(error)
 

@@ -16,8 +16,8 @@ from intravar.preparation.sample import draw, take_census
 from intravar.request import Request
 from intravar.sources import read_source
 from intravar.sources.databases import base
-from intravar.sources.plain import forms_of_large
 from intravar.sources.reading import ROW, scan_source
+from intravar.sources.texts import text_forms
 from postgres import server
 
 
@@ -130,5 +130,5 @@ def test_columns_of_any_name() -> None:
     """`self` is what libraries call an argument of their own."""
     table = pl.DataFrame({"doctor": ["a", "b"] * 50, "drug": [0, 1] * 50, "self": ["1.5"] * 100})
     lazy = table.with_columns(pl.lit(date(2020, 1, 1)).alias("exprs")).lazy()
-    assert forms_of_large(lazy, ["doctor", "drug"])["self"].kind == "number"
+    assert text_forms(lazy, ["doctor", "drug"])["self"].kind == "number"
     assert read_source(table.rename({"self": "exprs", "drug": "self"})).table.width == 3

@@ -23,13 +23,12 @@ from intravar.preparation.duplicates import COPIES
 from intravar.preparation.kinds import understand_as
 from intravar.preparation.prepare import Prepared, prepare, strata_of_columns
 from intravar.preparation.recipe import Recipe
-from intravar.preparation.roles import missing_column
+from intravar.preparation.roles import assign_roles, missing_column
 from intravar.preparation.sample import (
     CODE,
     Census,
     Counts,
     Drawn,
-    as_measured,
     draw,
     most_read,
     sample_of,
@@ -37,17 +36,13 @@ from intravar.preparation.sample import (
     take_census,
 )
 from intravar.request import Request, SharedLabel, requested, shown_fields
-from intravar.sources import Source, read_source
-from intravar.sources.plain import far_columns, forms_of_large, plain_table
-from intravar.sources.reading import ROW, Scanned, only, refuse_own_names, scan_source
-from intravar.sources.texts import Forms, among
+from intravar.sources.plain import far_columns, plain_table
+from intravar.sources.reading import ROW, Scanned, population_of, read_whole, scan_source
+from intravar.sources.texts import Forms
 from intravar.text import clean_name
 
 if TYPE_CHECKING:
     from intravar.preparation.periods import Strata
-
-#: Why a row is left out that the population does not hold.
-OUTSIDE = "they do not belong to the population"
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,28 +190,9 @@ def _checked(
         if large is not None:
             # Whoever reads it as a whole says which line or value does not fit.
             with suppress(pl.exceptions.PolarsError):
-                return _of_large(large, request, method)
-    read = read_source(source, as_text=_as_text(request), where=request.where, **request.reading)
-    asked = request.of_each()
-    rows = np.arange(read.table.height) if read.rows is None else read.rows
-    if in_parts and read.table.height > request.sample:
-        refuse_own_names(read.table.columns)
-        lazy = read.table.with_columns(pl.Series(ROW, rows.astype(np.uint32))).lazy()
-        scanned = Scanned(lazy, read.table.height, read.name, read.notes)
-        each = _of_large(scanned, replace(request, where=None), method)
-        return {
-            name: replace(
-                _accounted(found, read), request=_labelled(asked[name], read.table.columns)
-            )
-            for name, found in each.items()
-        }
-    each = {}
-    for name, alone in asked.items():
-        with counted_among(rows):
-            found = _of_table(read.table, alone, method, read.name, read.notes)
-        prepared = replace(found.prepared, rows=rows[found.prepared.rows])
-        each[name] = _accounted(replace(found, prepared=prepared), read)
-    return each
+                return _look(large, request, method, request.sample)
+    stored = read_whole(source, **request.reading)
+    return _look(stored, request, method, request.sample if in_parts else stored.n_rows)
 
 
 def _refuse_strata(request: Request, method: str) -> None:
@@ -242,28 +218,6 @@ def may_go_in_parts(request: Request) -> bool:
     return all(name in METHODS and issubclass(METHODS[name], CommonEstimator) for name in named)
 
 
-def _as_text(request: Request) -> tuple[str, ...]:
-    return tuple(map(clean_name, (request.physician, *request.decisions, *request.categorical)))
-
-
-def _of_table(
-    table: pl.DataFrame,
-    request: Request,
-    method: str,
-    name: str,
-    notes: tuple[str, ...],
-    part: float = 1.0,
-    strata: Strata | None = None,
-) -> Check:
-    """Look at a table that is held in memory, or at so large a part of one."""
-    request = _labelled(request, table.columns)
-    prepared = prepare(table, request, part=part, strata=strata)
-    size = Size.of(prepared.observed)
-    cost = estimate_cost(size, METHODS.get(method), periods=prepared.periods)
-    panels = panel_sizes(prepared.observed, request.min_panel)
-    return Check(request, name, notes, prepared, panels, method, cost)
-
-
 def _labelled(request: Request, columns: Sequence[str]) -> Request:
     """Return a request with the labels of columns that the table has."""
     for column, label in request.labels:
@@ -272,113 +226,74 @@ def _labelled(request: Request, columns: Sequence[str]) -> Request:
     return replace(request, labels=tuple(each for each in request.labels if each[0] in columns))
 
 
-def _of_large(scanned: Scanned, request: Request, method: str) -> dict[str, Check]:
-    """Look at a large table: at everybody's numbers, and at the columns in a sample."""
-    physician, *decisions = map(clean_name, (request.physician, *request.decisions))
+def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[str, Check]:
+    """Look at everybody's numbers, and at the columns of all patients or, of many, of a sample."""
     stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
-    for name in (physician, *decisions):
-        if name not in stored:
-            raise missing_column(name, stored)
     request = _labelled(request, stored)
-    forms = forms_of_large(scanned.lazy, _as_text(request))
-    inside = None
-    if request.where is not None:
-        inside = only(scanned, request.where, forms, _as_text(request))
-        forms = among(forms, forms_of_large(inside, _as_text(request)))
+    asked = request.of_each()
+    roles = {name: assign_roles(stored, alone) for name, alone in asked.items()}
+    physician, *decisions = map(clean_name, (request.physician, *request.decisions))
+    as_text = (physician, *decisions, *map(clean_name, request.categorical))
+    rows, forms = population_of(scanned, request.where, as_text)
     census = take_census(
-        scanned,
-        physician,
-        decisions,
-        positive=request.decision_positive,
-        rows=inside,
-        outside=OUTSIDE,
+        scanned, physician, decisions, positive=request.decision_positive, rows=rows
     )
-    drawn = draw(census, sample_of(request.sample, len(stored)), request.random_state)
-    rows = sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
-    large = _Large(scanned, stored, forms, census, drawn, rows, _strata(census, request, forms))
-    return {
-        name: _of_sample(large, counts, alone, method)
-        for (name, alone), counts in zip(request.of_each().items(), census.counts, strict=True)
-    }
-
-
-@dataclass(frozen=True, eq=False)
-class _Large:
-    """A large table: its columns and how they are written, everybody, and the sample's rows."""
-
-    scanned: Scanned
-    stored: list[str]
-    forms: Forms
-    census: Census
-    drawn: Drawn
-    rows: pl.DataFrame
-    strata: Strata
+    n_patients = int(census.n_patients.sum())
+    size = n_patients if n_patients <= most else sample_of(most, len(stored))
+    drawn = draw(census, size, request.random_state)
+    table = sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
+    is_sample = len(drawn.codes) < len(census.named) or not drawn.whole.all()
+    strata = _strata(census, request, forms) if is_sample else None
+    each = {}
+    for (name, alone), counts in zip(asked.items(), census.counts, strict=True):
+        prepared, notes = prepare(census, counts, table, roles[name], alone, forms, strata)
+        observed = replace(prepared.observed, as_pandas=scanned.as_pandas)
+        found = Check(
+            alone,
+            scanned.name,
+            (*scanned.notes, *notes),
+            replace(prepared, observed=observed),
+            panel_sizes(observed, alone.min_panel),
+            method,
+            estimate_cost(Size.of(observed), METHODS.get(method), periods=prepared.periods),
+        )
+        each[name] = _with_others(found, census, counts, drawn) if is_sample else found
+    return each
 
 
 def _strata(census: Census, request: Request, forms: Forms) -> Strata:
     """Find the levels and periods of all rows."""
-    stored = census.rows.collect_schema().names()
-    columns = [clean_name(name) for name in (request.by, request.date) if name is not None]
-    if not columns or not set(columns) <= set(stored):
-        return {}  # whoever gives columns their roles says which is missing
     as_text = tuple(map(clean_name, request.categorical))
     every = {}
-    for name in columns:
+    for name in map(clean_name, filter(None, (request.by, request.date))):
         values = census.rows.select(name).unique().collect(engine="streaming")
         every[name] = plain_table(values, as_text, forms=forms)[0][name]
     return strata_of_columns(every, request)
 
 
-def _of_sample(large: _Large, counts: Counts, request: Request, method: str) -> Check:
-    """Look at one decision of a large table."""
-    census, drawn = large.census, large.drawn
-    table = as_measured(census, counts, large.rows)
-    as_text, name = _as_text(request), large.scanned.name
-    plain, notes = plain_table(table.select(large.stored), as_text, f"'{name}'", large.forms)
-    source_row, n_rows = table[ROW].to_numpy().astype(np.int64), int(counts.n_patients.sum())
-    with counted_among(source_row):
-        found = _of_table(
-            plain,
-            replace(request, decision_positive=None),
-            method,
-            name,
-            (*large.scanned.notes, *notes),
-            part=table.height / max(n_rows, 1),
-            strata=large.strata,
-        )
-    recipe, dropped = found.prepared.recipe, found.prepared.dropped
+def _with_others(found: Check, census: Census, counts: Counts, drawn: Drawn) -> Check:
+    """Return what was found in a sample with what is known of everybody else."""
+    prepared, request = found.prepared, found.request
+    recipe = prepared.recipe
     assert recipe is not None
     known = census.known(counts)
-    _refuse_odd_values(known, recipe, large.forms)
+    _refuse_odd_values(known, recipe)
+    dropped = {why: count for why, count in prepared.dropped.items() if why not in counts.dropped}
+    n_sampled, n_rows = len(prepared.rows) + sum(dropped.values()), int(counts.n_patients.sum())
     # Copies are counted in all rows, others are as many as in the sample.
-    of_all = {why: round(n * n_rows / table.height) for why, n in dropped.items()}
-    if recipe.copies is not None and n_rows > table.height:
+    of_all = {why: round(count * n_rows / n_sampled) for why, count in dropped.items()}
+    if recipe.copies is not None:
         of_all[COPIES] = recipe.copies.count(known, n_rows, [CODE, counts.column])
-    # What there is to say of physicians and decisions their values in all rows tell.
-    said = {"physician": census.said, "decision": counts.said}
-    prepared = replace(
-        found.prepared,
-        recipe=replace(recipe, forms=large.forms),
-        rows=source_row[found.prepared.rows],
-        decision=counts.decision,
-        dropped=counts.dropped | of_all,
-        n_rows=census.n_rows,
-        columns=tuple(
-            replace(each, note=said.get(each.use, each.note)) for each in found.prepared.columns
-        ),
-    )
-    found = replace(found, request=request, prepared=prepared)
-    if drawn.whole.all() and len(drawn.codes) == len(census.named):
-        return found  # everybody is in the sample: there is nobody else to read
     size = Size.of(prepared.observed)
     beyond = Beyond(census, counts, drawn, dropped)
     return replace(
         found,
+        prepared=replace(prepared, dropped=counts.dropped | of_all),
         notes=(*found.notes, *_notes_on_sample(beyond, prepared, request)),
         panels=Panels.of(census.named, counts.n_patients, counts.n_for, request.min_panel),
         cost=estimate_cost(
             size,
-            METHODS[method],
+            METHODS[found.method],
             n_patients=beyond.n_read(size.n_covariates),
             periods=prepared.periods,
         ),
@@ -403,23 +318,15 @@ def _notes_on_sample(beyond: Beyond, prepared: Prepared, request: Request) -> li
     return notes
 
 
-def _refuse_odd_values(rows: pl.LazyFrame, recipe: Recipe, forms: Forms) -> None:
+def _refuse_odd_values(rows: pl.LazyFrame, recipe: Recipe) -> None:
     """Refuse a text among numbers, or an odd date, that only rows beyond the sample hold."""
-    odd = {name for name, form in forms.items() if form.kind == "words" or form.far}
+    odd = {name for name, form in recipe.forms.items() if form.kind == "words" or form.far}
     odd |= set(far_columns(rows.select(name for name, kind in recipe.kinds if kind == "date")))
     for name, kind in recipe.kinds:
         if kind != "category" and name in odd:
             column = rows.select(ROW, name).collect(engine="streaming").sort(ROW)
             with counted_among(column[ROW].to_numpy().astype(np.int64)):
                 understand_as(column[name], kind)
-
-
-def _accounted(found: Check, read: Source) -> Check:
-    """Account for the rows that were left out before anything else was looked at."""
-    prepared = found.prepared
-    dropped = ({OUTSIDE: read.n_outside} if read.n_outside else {}) | prepared.dropped
-    observed = replace(prepared.observed, as_pandas=read.as_pandas)
-    return replace(found, prepared=replace(prepared, dropped=dropped, observed=observed))
 
 
 @cache

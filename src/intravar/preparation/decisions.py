@@ -160,7 +160,9 @@ class CodedDecision:
     note: str = ""
 
 
-def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecision:
+def code_decision(
+    column: pl.Series, positive: str | None = None, counts: pl.Series | None = None
+) -> CodedDecision:
     """Turn a column into decisions.
 
     Parameters
@@ -169,6 +171,8 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
         0/1, true/false, yes/no; or anything, if `positive` says what counts.
     positive
         The value that counts as decided for; or a comparison such as ">=4".
+    counts
+        How often each value stands in the table; once by default.
 
     Examples
     --------
@@ -190,7 +194,8 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
     wanted = None
     if positive is not None and comparison is None:
         wanted = str(_keys(pl.Series([positive]))[0])
-    texts, note = _spelled_alike(raw, wanted, comparison is not None)
+    counts = pl.Series("count", [1] * len(raw)) if counts is None else counts.alias("count")
+    texts, note = _spelled_alike(raw, counts, wanted, comparison is not None)
     checked_values(texts, "the decision", wanted_type)
     if comparison is not None:
         numbers = _numbers(texts, comparison[0].strip())
@@ -203,9 +208,10 @@ def code_decision(column: pl.Series, positive: str | None = None) -> CodedDecisi
         note = _joined(note, _others(texts.filter(coded == 0), positive))
     else:
         coded = _yes_or_no(texts)
-        # The commonest spelling of each.
-        for_it, against = (texts.filter(coded == value).mode().sort() for value in (1, 0))
-        words = (str(for_it.first() or "1"), str(against.first() or "0"))
+        common = _by_frequency(texts, counts)
+        coded_as = dict(zip(texts.to_list(), coded.to_list(), strict=True))
+        spelled = {coded_as[text]: text for text in reversed(common["text"].to_list())}
+        words = (spelled.get(1, "1"), spelled.get(0, "0"))
     if coded.drop_nulls().n_unique() < 2:
         only = shortened(str(texts.drop_nulls()[0]), 40)
         what = f"'{only}'" if texts.drop_nulls().n_unique() == 1 else f"'{words[coded.max() == 0]}'"
@@ -227,12 +233,20 @@ def _keys(texts: pl.Series) -> pl.Series:
     return written.zip_with(is_number, plain)
 
 
-def _spelled_alike(raw: pl.Series, wanted: str | None, compared: bool) -> tuple[pl.Series, str]:
+def _by_frequency(texts: pl.Series, counts: pl.Series) -> pl.DataFrame:
+    """Return different texts, the most frequent first."""
+    table = pl.DataFrame([texts.alias("text"), counts]).drop_nulls("text")
+    every = table.group_by("text").agg(pl.col("count").sum())
+    return every.sort("count", "text", descending=[True, False])
+
+
+def _spelled_alike(
+    raw: pl.Series, counts: pl.Series, wanted: str | None, compared: bool
+) -> tuple[pl.Series, str]:
     """Give spellings of one answer one text and leave out what nobody knows; say so."""
-    counts = raw.drop_nulls().alias("text").value_counts()
-    spelled = counts.with_columns(_keys(counts["text"]).alias("key")).sort(
-        ["key", "count", "text"], descending=[False, True, False]
-    )
+    spelled = _by_frequency(raw, counts)
+    spelled = spelled.with_columns(_keys(spelled["text"]).alias("key"))
+    spelled = spelled.sort("key", maintain_order=True)
     known = set(spelled["key"]) - UNKNOWN - DOUBTFUL
     against = known - {wanted} if wanted is not None else known & NO
     absent = (UNKNOWN | DOUBTFUL if against or compared else UNKNOWN - DOUBTFUL) - {wanted}

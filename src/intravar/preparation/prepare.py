@@ -13,21 +13,16 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among, option
 from intravar.observed import Observed
 from intravar.panels import in_content_order
-from intravar.preparation.decisions import CodedDecision, code_decision, physician_names
 from intravar.preparation.duplicates import AGAIN, COPIES
 from intravar.preparation.kinds import Column
 from intravar.preparation.leaks import Leak, columns_that_say_the_same, find_leaks
-from intravar.preparation.recipe import (
-    INCOMPLETE,
-    Learned,
-    Portion,
-    Recipe,
-    dealt_by,
-    learn_recipe,
-)
-from intravar.preparation.roles import Roles, assign_roles
-from intravar.preparation.sample import NOBODY, UNDECIDED
+from intravar.preparation.recipe import INCOMPLETE, Portion, Recipe, learn_recipe
+from intravar.preparation.roles import Roles
+from intravar.preparation.sample import NOBODY, UNDECIDED, Census, Counts, as_measured
 from intravar.request import Missing, Request
+from intravar.sources.plain import plain_table
+from intravar.sources.reading import OWN, ROW
+from intravar.sources.texts import Forms
 from intravar.text import checked_values, clean_name, clean_texts, shortened
 from intravar.wording import Sentence
 
@@ -108,57 +103,61 @@ class Prepared:
 
 
 def prepare(
-    table: pl.DataFrame, request: Request, *, part: float = 1.0, strata: Strata | None = None
-) -> Prepared:
-    """Prepare a table; every row and column that is lost is accounted for.
+    census: Census,
+    counts: Counts,
+    rows: pl.DataFrame,
+    roles: Roles,
+    request: Request,
+    forms: Forms,
+    strata: Strata | None = None,
+) -> tuple[Prepared, list[str]]:
+    """Learn from rows of a table how it is prepared, and prepare them; say how texts were read.
 
-    `part` is the share of a larger table's rows that these are. What patients are dealt by
-    (`strata`) is known where a larger table has told; otherwise these rows tell.
+    Every row and column that is lost is accounted for. What patients are dealt by (`strata`) is
+    known where a larger table has told; otherwise these rows tell.
     """
-    roles, missing = assign_roles(table.columns, request), request.missing
-    physician, said = physician_names(table[roles.physician])
-    coded = code_decision(table[roles.decision], request.decision_positive)
-    nobody, undecided = physician.is_null().to_numpy(), coded.values.is_null().to_numpy()
-    rows = np.flatnonzero(~nobody & ~undecided)
-    dropped = {NOBODY: int(nobody.sum()), UNDECIDED: int((undecided & ~nobody).sum())}
-    cases = None if roles.case is None else _cases(table[roles.case], physician, coded, rows)
-    decided = table.with_columns(
-        physician.alias(roles.physician), coded.values.alias(roles.decision)
-    )[rows]
-    with counted_among(rows):
-        learned = learn_recipe(
-            decided, roles, missing=missing, repeated=request.repeated, part=part
+    stored = as_measured(census, counts, rows)
+    numbers, table = stored[ROW].to_numpy(), stored.select(pl.exclude(f"^{OWN}.*$"))
+    names = (roles.physician, roles.decision, *roles.categorical)
+    plain, notes = plain_table(table, names, forms=forms)
+    n_decided = max(int(counts.n_patients.sum()), 1)
+    with counted_among(numbers):
+        recipe, every, about_copies = learn_recipe(
+            plain, roles, request, forms, part=table.height / n_decided
         )
-        portion = learned.recipe.apply(decided) if learned.recipe.kinds else None
-    _check_left(portion, learned, decided, dropped)
+        portion = recipe.apply(table) if recipe.kinds else None
+    dropped = counts.dropped
+    _check_left(portion, recipe, table.height, dropped)
     assert portion is not None
     observed, order = in_content_order(portion.observed)
-    rows = rows[portion.rows[order]]
+    places = portion.rows[order]
     columns = [each.taken(order) for each in portion.columns]
-    dropped |= portion.dropped
-    notes = learned.aside | {roles.physician: said, roles.decision: coded.note}
-    left = {name: table[name][rows] for name in (roles.by, roles.date) if name is not None}
+    left = {name: plain[name][places] for name in (roles.by, roles.date) if name is not None}
     strata = strata or strata_of_columns(left, request)
+    said = {
+        roles.physician: (counts.dropped.get(NOBODY, 0), census.said),
+        roles.decision: (counts.dropped.get(UNDECIDED, 0), counts.said),
+    }
     return Prepared(
         observed=observed,
-        rows=rows,
+        rows=numbers[places].astype(np.int64),
         raw=portion.raw[order],
         origin=portion.origin,
-        columns=tuple(_reports(table, roles, learned.every, portion, notes)),
+        columns=tuple(_reports(plain, roles, every, portion, said)),
         leaks=tuple(
             find_leaks(columns, observed.decision, roles.decision, left.get(roles.date or ""))
         ),
         same=tuple(columns_that_say_the_same(columns)),
-        decision=(roles.decision, coded.positive, coded.negative),
-        dropped={reason: count for reason, count in dropped.items() if count},
+        decision=counts.decision,
+        dropped=dropped | {reason: count for reason, count in portion.dropped.items() if count},
         filled=portion.filled,
-        missing=missing,
-        n_rows=table.height,
-        cases=cases,
-        dealt=dealt_by(strata, table, rows, roles.categorical),
-        recipe=replace(learned.recipe, strata=strata),
-        about_copies=learned.about_copies,
-    )
+        missing=request.missing,
+        n_rows=census.n_rows,
+        cases=None if roles.case is None else _cases(plain, roles),
+        dealt={name: each.deal(left[each.column]) for name, each in strata.items()},
+        recipe=replace(recipe, strata=strata),
+        about_copies=about_copies,
+    ), notes
 
 
 def strata_of_columns(columns: Mapping[str, pl.Series], request: Request) -> Strata:
@@ -176,37 +175,35 @@ def strata_of_columns(columns: Mapping[str, pl.Series], request: Request) -> Str
     return strata
 
 
-def _cases(
-    case: pl.Series, physician: pl.Series, coded: CodedDecision, rows: IntArray
-) -> pl.DataFrame:
+def _cases(plain: pl.DataFrame, roles: Roles) -> pl.DataFrame:
     """Return every decision with its case, those on cases seen again included."""
+    assert roles.case is not None
     wanted = "a case is a name or a number"
-    case = checked_values(case, "the case", wanted)
-    named = checked_values(clean_texts(case.cast(pl.String))[rows], "the case", wanted)
-    return pl.DataFrame(
-        {"case": named, "decision": coded.values[rows], "physician": physician[rows]}
-    )
+    case = checked_values(plain[roles.case], "the case", wanted)
+    named = checked_values(clean_texts(case.cast(pl.String)), "the case", wanted)
+    decision, physician = plain[roles.decision], plain[roles.physician]
+    return pl.DataFrame({"case": named, "decision": decision, "physician": physician})
 
 
 def _check_left(
-    portion: Portion | None, learned: Learned, decided: pl.DataFrame, dropped: dict[str, int]
+    portion: Portion | None, recipe: Recipe, n_decided: int, dropped: Mapping[str, int]
 ) -> None:
     """Refuse a table of which nothing is left to compare."""
-    roles = learned.recipe.roles
-    if decided.height and not learned.recipe.kinds:
+    if n_decided and not recipe.kinds:
         raise InputError(
             "no covariate is left to compare by: all are constant, empty, identifiers or "
             "the same for all rows of whoever decides; name others with {}",
             option("covariates"),
         )
     if portion is None:
-        lost = dropped | ({INCOMPLETE: decided.height} if decided.height else {})
-        reasons = "; ".join(f"{count:,} because {why}" for why, count in lost.items() if count)
+        lost = {**dropped} | ({INCOMPLETE: n_decided} if n_decided else {})
+        reasons = "; ".join(f"{count:,} because {why}" for why, count in lost.items())
         remedy = Sentence("use {} or fewer covariates", option("missing", "indicator"))
         raise InputError(f"no row is left ({reasons}); {{remedy}}", remedy=remedy)
     if len(np.unique(portion.observed.decision)) < 2:
         raise InputError(
-            f"every decision in column '{roles.decision}' is the same in the rows that are left; "
+            f"every decision in column '{recipe.roles.decision}' is the same in the rows that are "
+            "left; "
             "there is nothing to compare"
         )
 
@@ -216,9 +213,8 @@ def _reports(
     roles: Roles,
     every: Mapping[str, Column],
     portion: Portion,
-    aside: dict[str, str],
+    said: Mapping[str, tuple[int, str]],
 ) -> list[ColumnReport]:
-    in_use = {column.name for column in portion.columns}
     uses: dict[str | None, str] = {
         **dict.fromkeys(roles.excluded, "excluded"),
         roles.patient: "patient",
@@ -231,12 +227,12 @@ def _reports(
     reports = []
     for name in table.columns:
         if name not in every:
-            n_missing = clean_texts(table[name]).null_count()
+            n_missing, note = said.get(name, (clean_texts(table[name]).null_count(), ""))
             use = uses.get(name, "not chosen")
-            reports.append(ColumnReport(name, "", use, n_missing, None, aside.get(name, "")))
+            reports.append(ColumnReport(name, "", use, n_missing, None, note))
             continue
-        column, use, note = every[name], "set aside", aside.get(name, every[name].note)
-        if name in in_use:
+        column, use, note = every[name], "set aside", every[name].note
+        if name in portion.origin:
             use, notes, n_columns = "covariate", [column.note], portion.origin.count(name)
             if column.kind == "category":
                 notes.append(f"coded in {n_columns} {'column' if n_columns == 1 else 'columns'}")

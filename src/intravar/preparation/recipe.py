@@ -6,8 +6,7 @@ is learned. Every row is then prepared by that, those rows too: nothing is found
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,7 @@ from intravar.preparation.duplicates import CopyRule, each_once, learn_copies, s
 from intravar.preparation.encoding import Coding, complete_rows, encode_with, learn_codings
 from intravar.preparation.kinds import Column, Kind, understand, understand_as
 from intravar.preparation.roles import Roles
-from intravar.request import Missing, Repeated
+from intravar.request import Missing, Repeated, Request
 from intravar.sources.plain import plain_table
 from intravar.sources.texts import Forms
 from intravar.wording import Sentence
@@ -41,7 +40,7 @@ class Recipe:
     """How patients become numbers.
 
     `kinds` says what every covariate in use holds, `codings` how each becomes numbers, in the same
-    order; `copies` by what copies of rows are known, None if rows that agree are none. A larger
+    order; `copies` by what copies of rows are known, None if rows that agree are none. The whole
     table tells in which `forms` numbers and dates are written, and what patients are dealt by
     (`strata`).
     """
@@ -52,20 +51,18 @@ class Recipe:
     missing: Missing
     repeated: Repeated
     copies: CopyRule | None
-    forms: Forms | None = None
+    forms: Forms
     strata: Strata = field(default_factory=dict)
 
     def apply(self, table: pl.DataFrame) -> Portion | None:
         """Prepare patients; None if nobody is left.
 
-        The table has physicians under their names and decisions as 0 and 1. Other columns are as
-        stored where the recipe says how texts are written, and otherwise plain.
+        The table has physicians under their names and decisions as 0 and 1; other columns are as
+        stored.
         """
-        plain = table
-        if self.forms is not None:
-            texts = [name for name, kind in self.kinds if kind == "category"]
-            named = [self.roles.physician, self.roles.decision, *texts]
-            plain, _ = plain_table(table, named, forms=self.forms)
+        texts = [name for name, kind in self.kinds if kind == "category"]
+        named = [self.roles.physician, self.roles.decision, *texts]
+        plain, _ = plain_table(table, named, forms=self.forms)
         rows, dropped = np.arange(plain.height), dict[str, int]()
         if self.repeated == "once":
             rows, dropped = each_once(plain, self.roles, self.copies)
@@ -97,24 +94,13 @@ class Recipe:
             encoded.pooled,
             dropped,
             encoded.filled,
-            dealt_by(self.strata, table, rows, self.roles.categorical, self.forms),
+            self._dealt(table[rows]) if self.strata else {},
         )
 
-
-def dealt_by(
-    strata: Strata,
-    table: pl.DataFrame,
-    rows: IntArray,
-    categorical: Collection[str],
-    forms: Forms | None = None,
-) -> dict[str, Dealt]:
-    """Deal the patients of some rows; with forms the columns are as they are stored."""
-    if not strata:
-        return {}
-    chosen = table.select({each.column for each in strata.values()})[rows]
-    if forms is not None:
-        chosen, _ = plain_table(chosen, categorical, forms=forms)
-    return {name: each.deal(chosen[each.column]) for name, each in strata.items()}
+    def _dealt(self, table: pl.DataFrame) -> dict[str, Dealt]:
+        columns = {each.column for each in self.strata.values()}
+        plain, _ = plain_table(table.select(columns), self.roles.categorical, forms=self.forms)
+        return {name: each.deal(plain[each.column]) for name, each in self.strata.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,28 +124,16 @@ class Portion:
     dealt: dict[str, Dealt]
 
 
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """A recipe, and what was found out on the way.
-
-    `every` has all covariates as they were understood, `aside` why some are set aside that could be
-    used by what they hold, `about_copies` what was decided about rows that are alike.
-    """
-
-    recipe: Recipe
-    every: Mapping[str, Column]
-    aside: dict[str, str]
-    about_copies: str
-
-
 def learn_recipe(
-    table: pl.DataFrame, roles: Roles, *, missing: Missing, repeated: Repeated, part: float = 1.0
-) -> Learned:
+    table: pl.DataFrame, roles: Roles, request: Request, forms: Forms, part: float
+) -> tuple[Recipe, dict[str, Column], str]:
     """Find out what columns hold and how they become numbers.
 
-    The table is plain, with physicians under their names and decisions as 0 and 1; `part` is the
-    share of a larger table's rows that these are.
+    The table is plain, with physicians under their names and decisions as 0 and 1; its rows are a
+    `part` of all. Returns the recipe, all covariates as they were understood, and what was decided
+    about rows that are alike.
     """
+    missing, repeated = request.missing, request.repeated
     rows, copies, about_copies = np.arange(table.height), None, ""
     if repeated == "once":
         copies, about_copies = learn_copies(table, roles, part)
@@ -167,24 +141,21 @@ def learn_recipe(
     with counted_among(rows):
         every = _understand(table[rows], roles, part)
     usable = [column for column in every.values() if column.kind not in _UNUSABLE]
-    who, aside = table[roles.physician][rows], {}
+    who = table[roles.physician][rows]
     if who.n_unique() < len(who):
         same = same_within([column.values for column in usable], who)
-        aside = {
-            column.name: WITHIN_PHYSICIAN for column, one in zip(usable, same, strict=True) if one
-        }
-        usable = [column for column in usable if column.name not in aside]
+        for column in (each for each, one in zip(usable, same, strict=True) if one):
+            every[column.name] = replace(column, note=WITHIN_PHYSICIAN)
+        usable = [column for column, one in zip(usable, same, strict=True) if not one]
     complete = complete_rows(usable) if missing == "drop" and usable else rows[:0]
     if complete.any():
-        usable = [each.taken(complete) for each in usable]
-        constant = {each.name for each in usable if each.values.n_unique() <= 1}
-        aside |= dict.fromkeys(constant, "the same value in every row that is left")
-        usable = [each for each in usable if each.name not in constant]
+        left = [each.taken(complete) for each in usable]
+        usable = [each for each in left if each.values.n_unique() > 1]
+        for name in {each.name for each in left} - {each.name for each in usable}:
+            every[name] = replace(every[name], note="the same value in every row that is left")
     kinds = tuple((column.name, column.kind) for column in usable)
     codings = learn_codings(usable, missing)
-    return Learned(
-        Recipe(roles, kinds, codings, missing, repeated, copies), every, aside, about_copies
-    )
+    return Recipe(roles, kinds, codings, missing, repeated, copies, forms), every, about_copies
 
 
 def _understand(table: pl.DataFrame, roles: Roles, part: float) -> dict[str, Column]:

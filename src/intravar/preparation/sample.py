@@ -17,17 +17,18 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
-from intravar.errors import RowError
+from intravar.errors import counted_among
 from intravar.observed import in_natural_order
-from intravar.preparation.decisions import CodedDecision, code_decision, physician_names
+from intravar.preparation.decisions import code_decision, physician_names
 from intravar.request import MIN_PANEL, SAMPLE
 from intravar.sources.plain import in_calendar
-from intravar.sources.reading import OWN, ROW, Scanned, nobody_inside
+from intravar.sources.reading import OWN, ROW, Scanned
 
 #: Columns that are added to the rows of a large table.
 CODE, DECIDED = f"{OWN}physician", f"{OWN}decision"
 #: Why rows are left out; templates, see :class:`intravar.wording.Sentence`.
 NOBODY, UNDECIDED = "the {decider} is missing", "the decision is missing"
+OUTSIDE = "they do not belong to the population"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +51,12 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """Everybody in a large table.
+    """Everybody in a table.
 
     `rows`, to be gone through, have a physician and at least one decision; each has the number of
     its physician, its decisions as 0 and 1, and its number in the source. `named` are the
-    physicians in natural order, `said` what there is to say of their names.
+    physicians in natural order, `said` what there is to say of their names; `n_rows` belong to the
+    population.
     """
 
     rows: pl.LazyFrame
@@ -81,105 +83,58 @@ def take_census(
     *,
     positive: str | None = None,
     rows: pl.LazyFrame | None = None,
-    outside: str = "",
 ) -> Census:
     """Count everybody's patients and decisions in one pass.
 
     `positive` is the value of a decision that counts as 1; `rows` are those of the patients who are
-    meant, all by default, and `outside` says of the others why they are left out.
+    meant, all by default.
     """
     lazy = scanned.lazy if rows is None else rows
     counted = [
         lazy.group_by(pl.col(physician).alias("physician"), pl.col(name).alias("decision")).agg(
-            pl.len().alias("n")
+            pl.len().alias("n"), pl.col(ROW).min().alias("first")
         )
         for name in decisions
     ]
     tables = pl.collect_all(counted, engine="streaming")
-    if not tables[0].height:
-        raise nobody_inside(f"'{scanned.name}'")
-    who, codes, about_names = _physicians(tables[0]["physician"].rename(physician))
-    left_out = {outside: scanned.n_rows - int(tables[0]["n"].sum())}
-    known = lazy.join(codes.lazy().rename({"physician": physician}), on=physician, how="inner")
-    counts = []
-    for at, (name, table) in enumerate(zip(decisions, tables, strict=True)):
-        coded, values = _decisions(table["decision"].rename(name), positive, lazy)
-        column = f"{DECIDED}{at or ''}"
-        named = values.lazy().rename({"decision": name, DECIDED: column})
-        known = known.join(named, on=name, how="left" if len(decisions) > 1 else "inner")
-        counts.append(_counts(name, coded, column, table, codes, values, len(who), left_out))
-    if len(counts) > 1:
-        known = known.filter(
-            pl.any_horizontal(pl.col(each.column).is_not_null() for each in counts)
-        )
-    return Census(known, who, about_names, scanned.n_rows, tuple(counts))
-
-
-def _counts(
-    name: str,
-    coded: CodedDecision,
-    column: str,
-    table: pl.DataFrame,
-    codes: pl.DataFrame,
-    values: pl.DataFrame,
-    n_physicians: int,
-    left_out: dict[str, int],
-) -> Counts:
-    """Count one decision, from its values and physicians as they are stored."""
-    counts = (
-        table.join(codes, on="physician", how="left", nulls_equal=True)
-        .join(values, on="decision", how="left", nulls_equal=True)
-        .sort(CODE, DECIDED, nulls_last=True)
-    )
-    known = counts.drop_nulls([CODE, DECIDED])
-    place = known[CODE].to_numpy()
-    n, y = known["n"].to_numpy().astype(np.int64), known[DECIDED].to_numpy()
-    nobody, undecided = pl.col(CODE).is_null(), pl.col(DECIDED).is_null()
-    dropped = left_out | {
-        NOBODY: int(counts.filter(nobody)["n"].sum()),
-        UNDECIDED: int(counts.filter(~nobody, undecided)["n"].sum()),
-    }
-    return Counts(
-        (name, coded.positive, coded.negative),
-        coded.note,
-        column,
-        np.bincount(place, n, minlength=n_physicians).astype(np.int64),
-        np.bincount(place, n * y, minlength=n_physicians).astype(np.int64),
-        {reason: count for reason, count in dropped.items() if count},
-    )
-
-
-def _physicians(stored: pl.Series) -> tuple[pl.Series, pl.DataFrame, str]:
-    """Return the physicians in natural order, the number of each name as stored, and a note."""
-    raw = stored.unique()
-    names, said = physician_names(raw)
+    stored = tables[0]["physician"].unique()
+    names, about_names = physician_names(stored.alias(physician))
     named = in_natural_order(names.drop_nulls().unique())
     place = pl.DataFrame({"name": named, CODE: np.arange(len(named), dtype=np.int64)})
-    codes = (
-        pl.DataFrame({"physician": raw, "name": names})
-        .drop_nulls("name")
-        .join(place, on="name", how="inner")
-        .select("physician", CODE)
-    )
-    return named.alias(stored.name), codes, said
-
-
-def _decisions(
-    stored: pl.Series, positive: str | None, rows: pl.LazyFrame
-) -> tuple[CodedDecision, pl.DataFrame]:
-    """Return how decisions are coded, and 0 or 1 for every value as stored."""
-    raw = stored.unique()
-    if raw.dtype == pl.String:
-        raw = raw.sort()  # of several that cannot be used the same is named every time
-    try:
-        coded = code_decision(raw, positive)
-    except RowError as error:
-        # The first row of the source that holds the value that cannot be used is named.
-        held = pl.col(raw.name) == raw[error.row]
-        first = rows.filter(held).select(pl.col(ROW).min()).collect(engine="streaming")
-        raise error.at(int(first.item())) from None
-    values = pl.DataFrame({"decision": raw, DECIDED: coded.values}).drop_nulls()
-    return coded, values
+    codes = pl.DataFrame({"physician": stored, "name": names}).join(place, on="name").drop("name")
+    known = lazy.join(codes.lazy().rename({"physician": physician}), on=physician, how="inner")
+    n_rows, counts = int(tables[0]["n"].sum()), []
+    for at, (name, table) in enumerate(zip(decisions, tables, strict=True)):
+        values = table.group_by("decision").agg(pl.col("n").sum(), pl.col("first").min())
+        values = values.sort("first")
+        with counted_among(values["first"].to_list()):
+            coded = code_decision(values["decision"].alias(name), positive, values["n"])
+        values = pl.DataFrame({"decision": values["decision"], DECIDED: coded.values}).drop_nulls()
+        column = f"{DECIDED}{at or ''}"
+        renamed = values.lazy().rename({"decision": name, DECIDED: column})
+        known = known.join(renamed, on=name, how="left")
+        somebody = table.join(codes, on="physician")
+        decided = somebody.join(values, on="decision").sort(CODE)
+        n = decided["n"].to_numpy().astype(np.int64)
+        code = decided[CODE].to_numpy()
+        n_for = np.bincount(code, n * decided[DECIDED].to_numpy(), minlength=len(named))
+        dropped = {
+            OUTSIDE: scanned.n_rows - n_rows,
+            NOBODY: n_rows - int(somebody["n"].sum()),
+            UNDECIDED: int(somebody["n"].sum()) - int(n.sum()),
+        }
+        counts.append(
+            Counts(
+                (name, coded.positive, coded.negative),
+                coded.note,
+                column,
+                np.bincount(code, n, minlength=len(named)).astype(np.int64),
+                n_for.astype(np.int64),
+                {reason: count for reason, count in dropped.items() if count},
+            )
+        )
+    known = known.filter(pl.any_horizontal(pl.col(each.column).is_not_null() for each in counts))
+    return Census(known, named.alias(physician), about_names, n_rows, tuple(counts))
 
 
 def rows_of(census: Census, codes: Sequence[int] | IntArray) -> pl.LazyFrame:
@@ -258,8 +213,10 @@ def most_read(n_columns: int) -> int:
 
 
 def draw(census: Census, n_patients: int, seed: int) -> Drawn:
-    """Draw physicians until they have so many patients."""
+    """Draw physicians until they have so many patients; everybody if all together have no more."""
     sizes = census.n_patients
+    if sizes.sum() <= n_patients:
+        return Drawn(np.arange(len(sizes)), np.ones(len(sizes), dtype=np.bool_), n_patients)
     most = max(n_patients // LEAST_PHYSICIANS, n_patients // max(len(sizes), 1), 1)
     lots = np.argsort(_lots(census, seed))
     # Whole panels first; parts of larger ones, and panels that tell little, only where there are

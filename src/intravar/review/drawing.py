@@ -285,7 +285,7 @@ def columns_of_source(
     for name in columns:
         if name not in read.table.columns:
             raise unknown_name("column", name, read.table.columns, remedy="of the source")
-    where = np.arange(read.table.height) if read.rows is None else read.rows
+    where = read.rows
     rows = patients["row"].to_numpy() - 1
     if np.isin(rows, where).all():
         place = pl.Series(np.searchsorted(where, rows))

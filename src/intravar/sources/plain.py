@@ -9,39 +9,22 @@ rows of a column; a column that does not tell by itself is read as the others ar
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from intravar.sources.texts import (
-    EXACT,
-    PLAIN,
-    POINTS,
-    YEAR_FIRST,
-    Forms,
-    read_alike,
-    settled,
-    text_forms,
-    typed_texts,
-)
-from intravar.text import MISSING, checked_names, clean_name, meant, shortened
+from intravar.sources.texts import EXACT, Forms, settled, text_forms, typed_texts
+from intravar.text import checked_names, clean_name, meant, shortened
 
 Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 _NESTED = (list, tuple, dict, set, frozenset)
 #: Kinds that polars keeps as they are, if a column holds one of them alone.
-_KEPT: dict[type, pl.DataType] = {
-    bool: pl.Boolean(),
-    str: pl.String(),
-    bytes: pl.Binary(),
-    date: pl.Date(),
-    time: pl.Time(),
-    timedelta: pl.Duration("us"),
-}
+_KEPT = (bool, str, bytes, date, datetime, time, timedelta)
 
 
 def from_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
@@ -82,14 +65,11 @@ def series_of(name: str, values: Sequence[Any]) -> pl.Series:
             return pl.Series(name, known, dtype=dtype, strict=False)
         if kinds == {int} and all(value is None or -(2**63) <= value < 2**63 for value in known):
             return pl.Series(name, known, dtype=pl.Int64)
-    try:
-        if len(kinds) == 1 and (kind := next(iter(kinds))) in _KEPT:
-            return pl.Series(name, known, dtype=_KEPT[kind], strict=True)
-        if kinds == {datetime}:  # local dates are local dates, in whatever zone
-            local = [None if value is None else value.replace(tzinfo=None) for value in known]
-            return pl.Series(name, local, strict=True)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        pass  # times of several zones, say: they are read as text then
+    if kinds == {datetime}:  # local dates are local dates, in whatever zone
+        known = [None if value is None else value.replace(tzinfo=None) for value in known]
+    with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        if len(kinds) == 1 and kinds <= {*_KEPT}:
+            return pl.Series(name, known, strict=True)
     return pl.Series(name, [_text(value) for value in known], dtype=pl.String)
 
 
@@ -158,50 +138,6 @@ FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 _PER_DAY = {"D": 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 #: Units of NumPy that polars has not.
 _COARSE = ("Y", "M", "W", "D", "h", "m", "s")
-#: Rows of a large table that are looked at before all are.
-BEGINNING = 10_000
-
-
-def forms_of(table: pl.DataFrame, as_text: Collection[str] = ()) -> Forms:
-    """Return how the texts of a table are written."""
-    return text_forms(texts_of(plain_columns(table, as_text), as_text))
-
-
-def forms_of_large(lazy: pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
-    """Return how the texts of a large table are written, told by all of its rows.
-
-    What the first rows settle is not looked at again; a column that is plain numbers or years
-    first in all rows is settled in one pass. Of the others all different texts are looked at.
-    """
-    kinds = (pl.String, pl.Categorical, pl.Enum)
-    stored = lazy.collect_schema().items()
-    names = [name for name, dtype in stored if dtype in kinds and name not in as_text]
-    first = texts_of(plain_columns(lazy.select(names).head(BEGINNING).collect(engine="streaming")))
-    forms = dict(text_forms(first))
-    asked: dict[str, pl.Expr] = {}
-    again = [name for name in names if first[name].null_count() == first.height]
-    for name in names:
-        known, cell = forms[name], pl.col(name)
-        absent = cell.is_null() | cell.is_in(MISSING)
-        if known.kind == "number" and known.pattern == PLAIN:
-            fits = cell.cast(pl.Float64, strict=False).is_not_null()
-            settles = (POINTS in known.proves) | ~cell.str.contains(".", literal=True).any()
-            asked[name] = (fits | absent).all() & settles
-        elif known.kind == "date" and known.pattern == YEAR_FIRST:
-            fits = cell.str.contains(YEAR_FIRST) & ~cell.str.starts_with("0000")
-            asked[name] = (fits | absent).all()
-        elif known.kind != "words":
-            again.append(name)  # no other row makes numbers of words
-    if asked:
-        questions = (question.alias(name) for name, question in asked.items())
-        answers = lazy.select(questions).collect(engine="streaming").row(0, named=True)
-        again += [name for name, holds in answers.items() if not holds]
-    for name in again:
-        values = lazy.select(pl.col(name).unique()).collect(engine="streaming")
-        forms |= forms_of(values)
-    return read_alike(forms)
-
-
 _WHOLE = r"^-?[0-9]+(?:\.0+)?$"
 
 
@@ -245,20 +181,14 @@ def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFra
     If the values of a column are names, which are kept, every digit counts. Dates among which some
     lie outside of the calendar become texts: whoever uses the column refuses it.
     """
-    seldom = [
+    table = table.with_columns(
         _seldom(column, column.name in keep)
         for column in table.get_columns()
         if column.dtype in _SELDOM
-    ]
-    table = table.with_columns(seldom) if seldom else table
-    far = [_far_column(table[name]) for name in far_columns(table)]
-    table = table.with_columns(far) if far else table
-    casts = [
-        cast
-        for place, dtype in enumerate(table.dtypes)
-        if (cast := _cast(place, dtype)) is not None
-    ]
-    return settled(table.with_columns(casts) if casts else table)
+    )
+    table = table.with_columns(_far_column(table[name]) for name in far_columns(table))
+    casts = (_cast(place, dtype) for place, dtype in enumerate(table.dtypes))
+    return settled(table.with_columns(cast for cast in casts if cast is not None))
 
 
 def plain_column(column: pl.Series, keep: bool) -> pl.Series:
@@ -269,15 +199,10 @@ def plain_column(column: pl.Series, keep: bool) -> pl.Series:
 def texts_of(plain: pl.DataFrame, as_text: Collection[str] = ()) -> pl.DataFrame:
     """Return the columns of texts, without the words for a missing value."""
     return plain.select(
-        _meant(place)
+        meant(pl.nth(place))
         for place, (name, dtype) in enumerate(plain.schema.items())
         if dtype == pl.String and name not in as_text
     )
-
-
-@lru_cache(4096)
-def _meant(place: int) -> pl.Expr:
-    return meant(pl.nth(place))
 
 
 def with_clean_names(table: Table, name: str) -> Table:
@@ -288,7 +213,6 @@ def with_clean_names(table: Table, name: str) -> Table:
     return table.rename(dict(zip(stored, names, strict=True)))
 
 
-@lru_cache(4096)
 def _cast(place: int, dtype: pl.DataType) -> pl.Expr | None:
     """Return a column in the type that its type stands for; None if it has that."""
     cell = pl.nth(place)
@@ -340,7 +264,6 @@ def _far_column(column: pl.Series) -> pl.Series:
     return pl.Series(column.name, _written(column.to_numpy()))
 
 
-@lru_cache(4096)
 def _far(place: int, dtype: pl.DataType) -> pl.Expr:
     """Tell whether a value is lost when a column is read."""
     number, read = pl.nth(place).to_physical().cast(pl.Int64), _cast(place, dtype)

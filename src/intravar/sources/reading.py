@@ -7,8 +7,8 @@ through, a workbook say or text in another encoding, is read as a whole by whoev
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,30 +22,34 @@ from intravar.observed import is_pandas
 from intravar.sources.delimited import scan_text
 from intravar.sources.files import read_file, scan_parquet
 from intravar.sources.paths import database_kind, without_password
-from intravar.sources.plain import (
-    forms_of,
-    from_array,
-    plain_table,
-    series_of,
-    with_clean_names,
-)
-from intravar.sources.texts import Forms, among
+from intravar.sources.plain import from_array, plain_table, series_of, with_clean_names
+from intravar.sources.texts import Forms, among, text_forms
 from intravar.text import checked_names, checked_shape, clean_name, first_line
 
 #: How the names begin of columns that are added to the rows of a large table.
 OWN = "intravar: "
 #: The number of a row in its source, counted from 0.
 ROW = f"{OWN}row"
+_FRAME = "the frame"
 
 
 @dataclass(frozen=True, eq=False)
 class Scanned:
-    """A table that is gone through a piece at a time: as stored, with the number of every row."""
+    """A table to be gone through: as stored, with the number of every row.
+
+    Results are pandas if the source was (`as_pandas`).
+    """
 
     lazy: pl.LazyFrame
     n_rows: int
     name: str
     notes: tuple[str, ...] = ()
+    as_pandas: bool = False
+
+    @property
+    def called(self) -> str:
+        """What to call it in messages."""
+        return self.name if self.name == _FRAME else f"'{self.name}'"
 
 
 def scan_source(
@@ -95,54 +99,99 @@ def _large(
     lazy: pl.LazyFrame, least: int, name: str, notes: tuple[str, ...] = ()
 ) -> Scanned | None:
     n_rows = int(lazy.select(pl.len()).collect(engine="streaming").item())
-    if n_rows <= least:
-        return None
-    renamed = with_clean_names(lazy, f"'{name}'")
-    refuse_own_names(renamed.collect_schema().names())
-    return Scanned(renamed.with_row_index(ROW), n_rows, name, notes)
+    return None if n_rows <= least else _numbered(Scanned(lazy, n_rows, name, notes))
 
 
-def refuse_own_names(names: Iterable[str]) -> None:
-    """Refuse columns that are called as those which are added here."""
-    for name in names:
+def _numbered(stored: Scanned) -> Scanned:
+    """Return a table with clean names and the number of every row."""
+    lazy = with_clean_names(stored.lazy, stored.called)
+    for name in lazy.collect_schema().names():
         if name.startswith(OWN):
             raise InputError(
                 f"column '{name}' has a name that intravar gives to columns of its own; rename it"
             )
+    return replace(stored, lazy=lazy.with_row_index(ROW))
 
 
-def only(scanned: Scanned, where: str, forms: Forms, as_text: Collection[str] = ()) -> pl.LazyFrame:
-    """Return the rows of a large table that belong to a population."""
+def read_whole(
+    source: Any,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+) -> Scanned:
+    """Read a table into memory as it is stored, see :func:`read_source`."""
+    name, notes = _FRAME, list[str]()
+    if not isinstance(source, str | os.PathLike):
+        frame = _frame(source)
+    elif not str(source).strip():
+        raise InputError("no table is named; give a path, a URL of a database or a data frame")
+    else:
+        name, kind = without_password(str(source)), database_kind(source)
+        if kind is not None:
+            from intravar.sources.databases.base import read_database
+
+            frame = read_database(str(source), kind, table=table, query=query)
+        else:
+            for argument, value in (("table", table), ("query", query)):
+                if value is not None:
+                    raise InputError("{} is for databases; '{}' is not one", option(argument), name)
+            frame, notes = read_file(
+                Path(source), separator=separator, encoding=encoding, sheet=sheet
+            )
+    stored = Scanned(frame.lazy(), frame.height, name, tuple(notes), is_pandas(source))
+    checked_shape(frame, stored.called)
+    return _numbered(stored)
+
+
+def population_of(
+    scanned: Scanned, where: str | None, as_text: Collection[str] = ()
+) -> tuple[pl.LazyFrame, Forms]:
+    """Return the rows of the patients who are meant, and how their texts are written.
+
+    What a column holds is told by these rows, as if the table had been filtered before; how it is
+    written all rows tell.
+    """
+    forms = text_forms(scanned.lazy, as_text)
+    if where is None:
+        return scanned.lazy, forms
     # Loaded where it is asked for: most tables hold the patients that are meant.
     from intravar.sources.selection import belongs
     from intravar.where import columns_of, parse_population
 
     population = parse_population(where)
-    asked = [clean_name(name) for name in columns_of(population)]
+    asked = [*dict.fromkeys(clean_name(name) for name in columns_of(population))]
     stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
-    known = [name for name in dict.fromkeys(asked) if name in stored]
-    looked_at = scanned.lazy.select(ROW, *known).collect(engine="streaming")
-    whole = looked_at.drop(ROW)
-    if known != asked:  # a name that is not there is said with those that are
-        whole = pl.DataFrame(schema=dict.fromkeys(stored, pl.String))
-    inside = belongs(plain_table(whole, as_text, forms=forms)[0], population)
-    return scanned.lazy.join(looked_at.filter(inside).select(ROW).lazy(), on=ROW, how="semi")
+    if set(asked) <= set(stored):
+        looked_at = scanned.lazy.select(ROW, *asked).collect(engine="streaming")
+    else:  # a name that is not there is said with those that are
+        looked_at = pl.DataFrame(schema=dict.fromkeys((ROW, *stored), pl.String))
+    plain, _ = plain_table(looked_at.drop(ROW), as_text, forms=forms)
+    inside = looked_at.filter(belongs(plain, population)).select(ROW)
+    if not inside.height:
+        raise InputError(
+            "no row of {} belongs to the population of {}; does it ask for values that the table "
+            "has?",
+            scanned.called,
+            option("where"),
+        )
+    chosen = scanned.lazy.join(inside.lazy(), on=ROW, how="semi")
+    return chosen, among(forms, text_forms(chosen, as_text))
 
 
 @dataclass(frozen=True)
 class Source:
     """A table of patients, what to call its source, and what was found out while reading.
 
-    Results are pandas if the source was (`as_pandas`). Where rows were left out, `rows` are those
-    of the source, counted from 0, that are there; `n_outside` do not belong to the population.
+    `rows` are those of the source, counted from 0.
     """
 
     table: pl.DataFrame
     name: str
-    notes: tuple[str, ...] = field(default=())
-    as_pandas: bool = False
-    rows: IntArray | None = None
-    n_outside: int = 0
+    notes: tuple[str, ...]
+    rows: IntArray
 
 
 def read_source(
@@ -179,62 +228,14 @@ def read_source(
     >>> read_source({"age": [50, 61], "drug": [0, 1]}).table.shape
     (2, 2)
     """
-    kept = [clean_name(name) for name in as_text]
-    if not isinstance(source, str | os.PathLike):
-        found = _source(_frame(source), kept, "the frame", "the frame", where)
-        return replace(found, as_pandas=is_pandas(source))
-    if not str(source).strip():
-        raise InputError("no table is named; give a path, a URL of a database or a data frame")
-    name = without_password(str(source))
-    kind = database_kind(source)
-    if kind is not None:
-        from intravar.sources.databases.base import read_database
-
-        frame = read_database(str(source), kind, table=table, query=query)
-        return _source(frame, kept, name, name, where)
-    for argument, value in (("table", table), ("query", query)):
-        if value is not None:
-            raise InputError("{} is for databases; '{}' is not one", option(argument), name)
-    frame, notes = read_file(Path(source), separator=separator, encoding=encoding, sheet=sheet)
-    return _source(frame, kept, str(source), f"'{source}'", where, notes)
-
-
-def _source(
-    frame: pl.DataFrame,
-    as_text: Sequence[str],
-    name: str,
-    called: str,
-    where: str | None = None,
-    notes: Sequence[str] = (),
-) -> Source:
-    if where is None:
-        plain, more = plain_table(checked_shape(frame, called), as_text, called)
-        return Source(plain, name, (*notes, *more))
-    from intravar.sources.selection import belongs
-    from intravar.where import parse_population
-
-    population = parse_population(where)
-    frame = with_clean_names(frame, called)
-    forms = forms_of(frame, as_text)
-    whole, _ = plain_table(frame, as_text, called, forms)
-    inside = belongs(whole, population) if frame.height else pl.Series([], dtype=pl.Boolean)
-    if not inside.any():
-        raise nobody_inside(called)
-    # What a column holds is found out anew, as if the table had been filtered before; how it is
-    # written all rows tell.
-    chosen = checked_shape(frame.filter(inside), called)
-    plain, more = plain_table(chosen, as_text, called, among(forms, forms_of(chosen, as_text)))
-    rows = inside.arg_true().to_numpy().astype(np.int64)
-    return Source(plain, name, (*notes, *more), rows=rows, n_outside=frame.height - plain.height)
-
-
-def nobody_inside(called: str) -> InputError:
-    """Word the error for a population that no row of a table belongs to."""
-    return InputError(
-        "no row of {} belongs to the population of {}; does it ask for values that the table has?",
-        called,
-        option("where"),
+    stored = read_whole(
+        source, table=table, query=query, separator=separator, encoding=encoding, sheet=sheet
     )
+    kept = [clean_name(name) for name in as_text]
+    lazy, forms = population_of(stored, where, kept)
+    rows = lazy.sort(ROW).collect()
+    plain, notes = plain_table(rows.drop(ROW), kept, forms=forms)
+    return Source(plain, stored.name, (*stored.notes, *notes), rows[ROW].to_numpy())
 
 
 def _frame(source: Any) -> pl.DataFrame:

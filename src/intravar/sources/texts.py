@@ -7,15 +7,14 @@ columns of the table; where neither tells, nobody guesses. All questions are ask
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from intravar.text import UNUSUAL, cleaned, empty_as_null
+from intravar.text import MISSING, UNUSUAL, clean_texts, cleaned, empty_as_null, meant
 
 #: A way to read a number, by its decimal sign, or a date, by the order of its parts.
 Way = Literal[".", ",", "day first", "month first", "year first"]
@@ -193,8 +192,11 @@ def among(forms: Forms, some: Forms) -> Forms:
     return {name: replace(form, habits=forms.get(name, form).habits) for name, form in some.items()}
 
 
-def text_forms(texts: pl.DataFrame) -> Forms:
-    """Tell how the columns of a table of texts are written.
+def text_forms(table: pl.DataFrame | pl.LazyFrame, as_text: Collection[str] = ()) -> Forms:
+    """Tell how the columns of texts of a table are written, by all of its rows.
+
+    Plain numbers, and words, are known after one pass. Of other columns all different texts are
+    looked at. The columns `as_text` are left out.
 
     Examples
     --------
@@ -203,23 +205,43 @@ def text_forms(texts: pl.DataFrame) -> Forms:
     >>> text_forms(pl.DataFrame({"ldl": ["5,6", "7"]}))["ldl"].ways
     (',',)
     """
-    forms = dict.fromkeys(texts.columns, Form())
-    begins = [
-        (name, find, _begins(place, like))
-        for place, name in enumerate(texts.columns)
-        for like, find in _KINDS
-    ]
-    holds = _answers(texts, [question for *_, question in begins])
-    for (name, find, _), so in zip(begins, holds, strict=True):
-        if so and forms[name] == Form():
-            forms[name] = find(texts[name].drop_nulls()) or Form()
+    lazy, forms = table.lazy(), dict[str, Form]()
+    texts = {
+        name: pl.nth(place).cast(pl.String)
+        for place, (name, dtype) in enumerate(lazy.collect_schema().items())
+        if dtype in (pl.String, pl.Categorical, pl.Enum) and name not in as_text
+    }
+    first = (pl.struct(_at_first(cell)).alias(str(at)) for at, cell in enumerate(texts.values()))
+    answers = lazy.select(first).collect(engine="streaming") if texts else pl.DataFrame()
+    for (name, cell), answer in zip(texts.items(), answers.iter_columns(), strict=True):
+        told = answer[0]
+        if told["plain"] and told["number"] and not (told["pointed"] and told["comma"]):
+            points = frozenset({POINTS}) if told["pointed"] else NOTHING
+            marks = frozenset("." if told["pointed"] else "")
+            forms[name] = Form("number", (".",), points, PLAIN, marks)
+            continue
+        looks = [find for kind, (_, find) in _KINDS.items() if told[kind]]
+        if looks:
+            every = lazy.select(cell.unique().alias(name)).collect(engine="streaming")
+            known = every.select(meant(pl.nth(0))).to_series()
+            known = clean_texts(known).to_frame().select(meant(pl.nth(0))).to_series().drop_nulls()
+        forms[name] = next(filter(None, (find(known) for find in looks)), Form())
     return read_alike(forms)
 
 
-@lru_cache(4096)
-def _begins(place: int, like: str) -> pl.Expr:
-    first = pl.nth(place).drop_nulls().head(_FIRST)
-    return (first.count() > 0) & first.str.contains(like).all()
+def _at_first(cell: pl.Expr) -> list[pl.Expr]:
+    """Ask what the first texts of a column look like, and whether all are plain numbers."""
+    known = cell.filter(~cell.str.strip_chars().is_in(MISSING))
+    first = meant(cleaned(known.head(_FIRST))).drop_nulls()
+    asked = {
+        "plain": (cell.str.contains(PLAIN) | cell.is_null() | cell.is_in(MISSING)).all(),
+        "pointed": known.str.contains(".", literal=True).any(),
+        "comma": first.str.contains(_WITH_COMMA).all(),
+    } | {
+        kind: (first.count() > 0) & first.str.contains(like).all()
+        for kind, (like, _) in _KINDS.items()
+    }
+    return [question.alias(name) for name, question in asked.items()]
 
 
 def typed_texts(column: pl.Series) -> Typed:
@@ -238,23 +260,18 @@ def typed_texts(column: pl.Series) -> Typed:
 
 
 def _true_false_form(texts: pl.Series) -> Form | None:
-    return Form("true or false") if _asked(texts, all=_all(_TRUE_FALSE))["all"] else None
+    return Form("true or false") if texts.str.contains(_TRUE_FALSE).all() else None
 
 
 def _number_form(texts: pl.Series) -> Form | None:
-    simple = _asked(texts, **_AT_FIRST)
-    if simple["plain"] and not (simple["pointed"] and simple["comma"]):
-        if simple["pointed"]:
-            return Form("number", (".",), frozenset({POINTS}), PLAIN, frozenset("."))
-        return Form("number", (".",), pattern=PLAIN)
-    told = _asked(texts.unique(), **_OF_NUMBERS)
+    told = _asked(texts, _OF_NUMBERS)
     commas, points = told["commas"], told["points"]
     fits = {".": told["point" if commas else "finite"], ",": told["comma"]}
     if not any(fits.values()) or told["units"] > 1:
         return None  # 5 and 5 % in one column: nobody knows what the 5 is
     found = {",": commas, ".": points, " ": told["spaced"], told["unit"]: told["unit"]}
     marks = frozenset(mark for mark, there in found.items() if there)
-    pattern = PLAIN if simple["plain"] else ""
+    pattern = PLAIN if told["plain"] else ""
     if fits["."] and not commas and not points:
         return Form("number", (".",), NOTHING, pattern, marks)
     if all(fits.values()) and not told["ungrouped"]:
@@ -268,17 +285,16 @@ def _number_form(texts: pl.Series) -> Form | None:
 
 
 def _date_form(texts: pl.Series) -> Form | None:
-    texts = texts.unique()
     far = texts.str.contains(_FAR)
     if far.any():  # where all are, they are no dates
         form = None if far.all() else _date_form(texts.filter(~far))
         return None if form is None else replace(form, far=True)
-    told = _asked(texts, **_OF_DATES)
+    told = _asked(texts, _OF_DATES)
     if told["clock"]:
-        known = _asked(texts, known=_clock(_TEXT).is_not_null().all())["known"]
+        known = _asked(texts, {"known": _clock(_TEXT).is_not_null().all()})["known"]
         return Form("date", ("year first",)) if known else None
     if not (told["year_first"] or told["year_last"]):
-        fitting = [form for form, fits in _asked(texts, **_OF_NAMES).items() if fits]
+        fitting = [form for form, fits in _asked(texts, _OF_NAMES).items() if fits]
         return Form("date", ("year first",), pattern=fitting[0]) if fitting else None
     pattern = YEAR_FIRST if told["year_first"] else _YEAR_LAST
     ways: tuple[Way, ...] = ("day first", "month first")
@@ -292,16 +308,12 @@ def _date_form(texts: pl.Series) -> Form | None:
     if told["dots"]:
         valid = valid[:1]  # only those who begin with the day separate the parts by dots
     wide = pattern == _YEAR_LAST and told["short"]
-    wide = wide and _asked(texts, wide=_YEAR.max() - _YEAR.min() > WIDEST_SPAN)["wide"]
+    wide = wide and _asked(texts, {"wide": _YEAR.max() - _YEAR.min() > WIDEST_SPAN})["wide"]
     return Form("date", tuple(valid), proves, pattern, two_centuries=wide)
 
 
-_AT_FIRST = {
-    "plain": _all(PLAIN),
-    "pointed": _TEXT.str.contains(".", literal=True).any(),
-    "comma": _TEXT.head(_FIRST).str.contains(_WITH_COMMA).all(),
-}
 _OF_NUMBERS = {
+    "plain": _all(PLAIN),
     "unit": _TEXT.str.extract(_UNIT).first(),
     "units": _TEXT.str.extract(_UNIT).n_unique(),
     "spaced": _WITHOUT_UNIT.str.contains(_GROUPED).any(),
@@ -323,11 +335,11 @@ _OF_DATES = {
 }
 _OF_NAMES = {form: _TEXT.str.to_date(form, strict=False).is_not_null().all() for form in _NAMED}
 #: What the first texts must look like for the others to be looked at, and what looks at them.
-_KINDS: tuple[tuple[str, Callable[[pl.Series], Form | None]], ...] = (
-    (r"^(?:[+-]?(?:[0-9.,]|(?i:inf))|[€$£])", _number_form),
-    (r"^(?:-?[0-9]+[-/.: ]|[A-Za-z]{3,9}\.? [0-9])", _date_form),
-    (_TRUE_FALSE, _true_false_form),
-)
+_KINDS: dict[str, tuple[str, Callable[[pl.Series], Form | None]]] = {
+    "number": (r"^(?:[+-]?(?:[0-9.,]|(?i:inf))|[€$£])", _number_form),
+    "date": (r"^(?:-?[0-9]+[-/.: ]|[A-Za-z]{3,9}\.? [0-9])", _date_form),
+    "true or false": (_TRUE_FALSE, _true_false_form),
+}
 
 
 def _numbers(column: pl.Series, form: Form, sign: Way) -> Typed:
@@ -418,12 +430,12 @@ def settled(table: pl.DataFrame) -> pl.DataFrame:
     cases = [
         (place, *case) for place, dtype in enumerate(table.dtypes) for case in _cases(place, dtype)
     ]
-    holds = _answers(table, [question for _, question, _ in cases])
+    asked = [question.alias(str(at)) for at, (_, question, _) in enumerate(cases)]
+    holds = table.select(asked).row(0) if asked else ()
     made = {place: then for (place, _, then), so in zip(cases, holds, strict=True) if so}
     return table.with_columns(made.values()) if made else table
 
 
-@lru_cache(4096)  # expressions are made once for each place: that takes longer than to ask
 def _cases(place: int, dtype: pl.DataType) -> list[tuple[pl.Expr, pl.Expr]]:
     """Return what may hold for a column, and what it becomes then; the last that holds counts."""
     cell = pl.nth(place)
@@ -448,12 +460,6 @@ def _frame(column: pl.Series) -> pl.DataFrame:
     return column.alias("text").to_frame()
 
 
-def _answers(table: pl.DataFrame, questions: Sequence[pl.Expr]) -> tuple[bool, ...]:
-    """Return the answers to questions about a table, all asked in one pass."""
-    asked = [question.alias(str(at)) for at, question in enumerate(questions)]
-    return table.select(asked).row(0) if asked else ()
-
-
-def _asked(column: pl.Series, **questions: pl.Expr) -> dict[str, Any]:
+def _asked(column: pl.Series, questions: Mapping[str, pl.Expr]) -> dict[str, Any]:
     """Return the answers to questions about a column, all asked in one pass."""
     return _frame(column).select(**questions).row(0, named=True)
