@@ -18,7 +18,7 @@ from intravar.errors import InputError, counted_among, errors_in, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import REPEATS, CommonEstimator, Size
 from intravar.preparation.cost import Cost, estimate_cost
-from intravar.preparation.decisions import Panels, panel_sizes
+from intravar.preparation.decisions import Panels
 from intravar.preparation.duplicates import COPIES
 from intravar.preparation.kinds import understand_as
 from intravar.preparation.prepare import Prepared, prepare, strata_of_columns
@@ -253,7 +253,7 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
             scanned.name,
             (*scanned.notes, *notes),
             replace(prepared, observed=observed),
-            panel_sizes(observed, alone.min_panel),
+            Panels.of(observed.named, *observed.counts, alone.min_panel),
             method,
             estimate_cost(Size.of(observed), METHODS.get(method), periods=prepared.periods),
         )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.errors import InputError, RowError, did_you_mean, option
-from intravar.observed import Observed, natural_places
+from intravar.observed import natural_places
 from intravar.preparation.kinds import CODES, about_codes
 from intravar.request import MIN_PANEL
 from intravar.sources.plain import as_names, plain_column
@@ -39,31 +39,21 @@ def physician_names(column: pl.Series) -> tuple[pl.Series, str]:
             f"column '{column.name}' (who decided) has numbers of more than 15 digits stored as "
             "floating point, which does not tell them apart; store them as text or whole numbers"
         )
-    names = as_names(column)
     if column.dtype.is_integer():
         return column, ""
-    return names, _said(names.drop_nulls().unique())
-
-
-def _said(names: pl.Series) -> str:
-    said = []
-    alike = (
-        names.str.to_lowercase()
-        .str.replace_all(r"\s+", "")
-        .str.replace(r"^(\D*)0+(\d)", "${1}${2}")
-        .is_duplicated()
-        .sum()
-    )
-    if alike:
+    names, said = as_names(column), []
+    different = names.drop_nulls().unique()
+    bare = different.str.to_lowercase().str.replace_all(r"\s+", "")
+    if alike := bare.str.replace(r"^(\D*)0+(\d)", "${1}${2}").is_duplicated().sum():
         said.append(
             f"{alike:,} names differ in capitals, spaces or leading zeros alone; each counts "
             "by itself"
         )
-    words = sorted(set(names.to_list()) & set(MISSING))
-    if words:
-        listed = ", ".join(f"'{word}'" for word in words)
-        said.append(f"{listed} is taken for a name; leave the cell empty if nobody is meant")
-    return "; ".join(said)
+    if words := sorted(set(different) & set(MISSING)):
+        said.append(
+            f"{_quoted(words)} is taken for a name; leave the cell empty if nobody is meant"
+        )
+    return names, "; ".join(said)
 
 
 @dataclass(frozen=True)
@@ -80,18 +70,21 @@ class Panels:
         decided_for: npt.NDArray[Any],
         min_panel: int = MIN_PANEL,
     ) -> Panels:
-        """Say who cannot be measured, patients being counted."""
-        reasons = [too_small(int(size), min_panel) for size in sizes]
-        return cls(
-            pl.DataFrame(
-                {
-                    "physician": named,
-                    "n_patients": sizes.astype(np.int64),
-                    "n_for": decided_for.astype(np.int64),
-                    "reason": pl.Series(reasons, dtype=pl.String),
-                }
-            )
-        )
+        """Say who cannot be measured, patients being counted.
+
+        Examples
+        --------
+        >>> panels = Panels.of(pl.Series(["Ada"]), np.array([2]), np.array([1]))
+        >>> panels.table["reason"].to_list()
+        ['fewer than 30 decisions']
+        """
+        columns = {
+            "physician": named,
+            "n_patients": sizes.astype(np.int64),
+            "n_for": decided_for.astype(np.int64),
+            "reason": pl.Series([too_small(size, min_panel) for size in sizes], dtype=pl.String),
+        }
+        return cls(pl.DataFrame(columns)[natural_places(named)])
 
     @property
     def n_patients(self) -> int:
@@ -107,20 +100,6 @@ class Panels:
     def n_measurable(self) -> int:
         """Physicians who can be measured."""
         return int(self.table["reason"].null_count())
-
-
-def panel_sizes(observed: Observed, min_panel: int = MIN_PANEL) -> Panels:
-    """Count every physician's patients and say who cannot be measured.
-
-    Examples
-    --------
-    >>> observed = Observed.of([[50.0], [61.0]], [0, 1], ["Ada", "Ada"])
-    >>> panel_sizes(observed).table["reason"].to_list()
-    ['fewer than 30 decisions']
-    """
-    sizes, decided_for = observed.counts
-    found = Panels.of(observed.named, sizes, decided_for, min_panel)
-    return Panels(found.table[natural_places(observed.named)])
 
 
 def too_small(n_patients: int, min_panel: int = MIN_PANEL) -> str | None:
@@ -185,40 +164,43 @@ def code_decision(
     >>> found.values.to_list(), found.note
     ([1, 1, 1, None, 0], "'STATIN' counts as 'statin'; '?' counts as missing")
     """
-    name, wanted_type = column.name, "a decision is a number, a text or true and false"
-    column = checked_values(plain_column(column, keep=True), "the decision", wanted_type)
+    name, usual = column.name, "a decision is a number, a text or true and false"
+    column = checked_values(plain_column(column, keep=True), "the decision", usual)
     raw = clean_texts(column.cast(pl.String))
-    comparison = _COMPARISON.match(positive) if positive is not None else None
+    comparison = None if positive is None else _COMPARISON.match(positive)
     if comparison is not None and (raw == positive).any():
         comparison = None
     wanted = None
     if positive is not None and comparison is None:
         wanted = str(_keys(pl.Series([positive]))[0])
-    counts = pl.Series("count", [1] * len(raw)) if counts is None else counts.alias("count")
-    texts, note = _spelled_alike(raw, counts, wanted, comparison is not None)
-    checked_values(texts, "the decision", wanted_type)
+    answers = pl.DataFrame({"text": raw, "count": 1 if counts is None else counts})
+    texts, notes = _spelled_alike(answers, wanted, comparison is not None)
+    texts = checked_values(texts.alias(name), "the decision", usual)
     if comparison is not None:
+        sign, limit = comparison.groups()
         numbers = _numbers(texts, comparison[0].strip())
-        coded = _SIGNS[comparison[1]](numbers, float(comparison[2])).cast(pl.Int8)
-        note = _joined(note, about_codes(numbers))
-        words = (f"{name} {comparison[1]} {comparison[2]}", "otherwise")
-    elif wanted is not None and positive is not None:
-        coded = _equal_to(texts, wanted, positive)
-        words = (positive, f"not {positive}")
-        note = _joined(note, _others(texts.filter(coded == 0), positive))
+        coded, words = _SIGNS[sign](numbers, float(limit)), (f"{name} {sign} {limit}", "otherwise")
+        notes.append(about_codes(numbers))
+    elif positive is not None:
+        coded, words = _keys(texts) == wanted, (positive, f"not {positive}")
+        if not coded.any():
+            raise _never(texts, positive.strip())
+        notes.append(_others(texts.filter(~coded), positive))
     else:
         coded = _yes_or_no(texts)
-        common = _by_frequency(texts, counts)
-        coded_as = dict(zip(texts.to_list(), coded.to_list(), strict=True))
-        spelled = {coded_as[text]: text for text in reversed(common["text"].to_list())}
-        words = (spelled.get(1, "1"), spelled.get(0, "0"))
-    if coded.drop_nulls().n_unique() < 2:
-        only = shortened(str(texts.drop_nulls()[0]), 40)
-        what = f"'{only}'" if texts.drop_nulls().n_unique() == 1 else f"'{words[coded.max() == 0]}'"
-        raise InputError(
-            f"every decision in column '{name}' is {what}; there is nothing to compare"
+        common = answers.group_by(texts.alias("text"), coded.alias("coded")).agg(
+            pl.col("count").sum()
         )
-    return CodedDecision(coded.cast(pl.Int8).alias(name), *words, note)
+        by = common.sort("count", "text", descending=[False, True])
+        spelled = dict(by.select("coded", "text").iter_rows())
+        words = (spelled.get(True, "1"), spelled.get(False, "0"))
+    if coded.drop_nulls().n_unique() < 2:
+        values = texts.drop_nulls().unique()
+        only = shortened(values[0], 40) if len(values) == 1 else words[not coded.any()]
+        raise InputError(
+            f"every decision in column '{name}' is '{only}'; there is nothing to compare"
+        )
+    return CodedDecision(coded.cast(pl.Int8).alias(name), *words, "; ".join(filter(None, notes)))
 
 
 def _keys(texts: pl.Series) -> pl.Series:
@@ -233,41 +215,34 @@ def _keys(texts: pl.Series) -> pl.Series:
     return written.zip_with(is_number, plain)
 
 
-def _by_frequency(texts: pl.Series, counts: pl.Series) -> pl.DataFrame:
-    """Return different texts, the most frequent first."""
-    table = pl.DataFrame([texts.alias("text"), counts]).drop_nulls("text")
-    every = table.group_by("text").agg(pl.col("count").sum())
-    return every.sort("count", "text", descending=[True, False])
-
-
 def _spelled_alike(
-    raw: pl.Series, counts: pl.Series, wanted: str | None, compared: bool
-) -> tuple[pl.Series, str]:
-    """Give spellings of one answer one text and leave out what nobody knows; say so."""
-    spelled = _by_frequency(raw, counts)
-    spelled = spelled.with_columns(_keys(spelled["text"]).alias("key"))
-    spelled = spelled.sort("key", maintain_order=True)
+    answers: pl.DataFrame, wanted: str | None, compared: bool
+) -> tuple[pl.Series, list[str]]:
+    """Give spellings of one answer one text, the commonest; leave out what nobody knows; say so."""
+    counts = answers.drop_nulls("text").group_by("text").agg(pl.col("count").sum())
+    spelled = counts.with_columns(_keys(counts["text"]).alias("key")).sort(
+        ["key", "count", "text"], descending=[False, True, False]
+    )
     known = set(spelled["key"]) - UNKNOWN - DOUBTFUL
     against = known - {wanted} if wanted is not None else known & NO
     absent = (UNKNOWN | DOUBTFUL if against or compared else UNKNOWN - DOUBTFUL) - {wanted}
     numbers = set(spelled["key"].filter(spelled["key"].str.contains(PLAIN)))
     chosen: dict[str, str] = {}
     renamed: dict[str, str | None] = {}
-    merged, left_out = [], []
+    merged = []
     for text, _, key in spelled.iter_rows():
         if key in absent:
             renamed[text] = None
-            left_out.append(text)
             continue
-        is_number = key in numbers
-        renamed[text] = chosen.setdefault(key, key if is_number else text)
+        renamed[text] = chosen.setdefault(key, key if key in numbers else text)
         # A yes is a yes in any letters, and 1.0 is 1: only other words are worth a word.
-        if renamed[text] != text and not is_number and key not in YES | NO:
+        if renamed[text] != text and key not in YES | NO | numbers:
             merged.append(f"'{shortened(text, 20)}' counts as '{shortened(chosen[key], 20)}'")
-    said = "; ".join(merged[:3]) + ("; and so on" if len(merged) > 3 else "")
-    missing = _quoted(sorted(left_out))
-    texts = raw.replace_strict(renamed, return_dtype=pl.String) if renamed else raw
-    return texts.alias(raw.name), _joined(said, f"{missing} counts as missing" if missing else "")
+    notes = [*merged[:3], *(["and so on"] if len(merged) > 3 else [])]
+    if missing := _quoted(sorted(text for text, answer in renamed.items() if answer is None)):
+        notes.append(f"{missing} counts as missing")
+    texts = answers["text"]
+    return texts.replace_strict(renamed, return_dtype=pl.String) if renamed else texts, notes
 
 
 def _others(texts: pl.Series, positive: str) -> str:
@@ -287,15 +262,11 @@ def _quoted(values: Sequence[str], longest: int = 20) -> str:
     return listed + (", ..." if len(values) > 5 else "")
 
 
-def _joined(*said: str) -> str:
-    return "; ".join(words for words in said if words)
-
-
 def _yes_or_no(texts: pl.Series) -> pl.Series:
     values = texts.drop_nulls().unique().sort().to_list()
     keys = _keys(texts)
     if set(keys.drop_nulls()) <= YES | NO:
-        return keys.is_in(list(YES)).cast(pl.Int8)
+        return keys.is_in(list(YES))
     shown = _quoted(values, 30)
     if len(values) <= 2:
         raise InputError(
@@ -314,15 +285,12 @@ def _yes_or_no(texts: pl.Series) -> pl.Series:
     )
 
 
-def _equal_to(texts: pl.Series, wanted: str, positive: str) -> pl.Series:
-    coded = (_keys(texts) == wanted).cast(pl.Int8)
-    if coded.sum():
-        return coded
+def _never(texts: pl.Series, asked: str) -> InputError:
+    """Word the error for a value that no decision has."""
     values = texts.drop_nulls().unique().sort().to_list()
-    asked = positive.strip()
     guess = did_you_mean(asked, values) or "."
     shown = ", ".join(f"'{shortened(value, 30)}'" for value in values[:5])
-    raise InputError(f"column '{texts.name}' never has the value '{asked}'{guess} It has {shown}")
+    return InputError(f"column '{texts.name}' never has the value '{asked}'{guess} It has {shown}")
 
 
 def _numbers(texts: pl.Series, asked: str) -> pl.Series:
