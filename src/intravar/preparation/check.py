@@ -320,7 +320,9 @@ def _notes_on_sample(beyond: Beyond, prepared: Prepared, request: Request) -> li
 
 def _refuse_odd_values(rows: pl.LazyFrame, recipe: Recipe) -> None:
     """Refuse a text among numbers, or an odd date, that only rows beyond the sample hold."""
-    odd = {name for name, form in recipe.forms.items() if form.kind == "words" or form.far}
+    odd = {
+        name for name, form in recipe.forms.items() if form.kind == "words" or form.refused == "far"
+    }
     odd |= set(far_columns(rows.select(name for name, kind in recipe.kinds if kind == "date")))
     for name, kind in recipe.kinds:
         if kind != "category" and name in odd:

@@ -87,7 +87,7 @@ def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
     """Return column and value in types that can be compared."""
     if column.dtype == pl.String:
         form = text_forms(column.to_frame())[column.name]
-        if form.far or not isinstance(value, str):
+        if form.refused == "far" or not isinstance(value, str):
             typed = form.typed(column)
             if typed.doubt:
                 raise InputError(
