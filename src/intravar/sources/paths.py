@@ -12,6 +12,7 @@ import os
 import re
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, get_args
 from urllib.parse import parse_qsl, unquote
@@ -22,12 +23,18 @@ from intravar.text import shortened
 
 def existing(path: Path) -> Path:
     """Return a path if something is there; say what else is near if not."""
+    nearby = ""
     try:
         if path.exists():
             return path
     except (OSError, ValueError) as error:  # too long a name, or a zero byte in it
         raise unreadable(path, error) from error
-    raise InputError(f"file '{shown(path)}' does not exist{_nearby(path)}")
+    if not path.parent.is_dir():
+        nearby = f"; nor does the folder '{shown(path.parent)}'"
+    else:
+        with suppress(OSError):
+            nearby = did_you_mean(path.name, [entry.name for entry in path.parent.iterdir()])
+    raise InputError(f"file '{shown(path)}' does not exist{nearby}")
 
 
 def unreadable(path: Path, error: Exception) -> InputError:
@@ -38,17 +45,6 @@ def unreadable(path: Path, error: Exception) -> InputError:
 def shown(path: Path) -> str:
     """Return a path fit for a message; a mistyped URL is a path too, and may hold a password."""
     return shortened(without_password(str(path)), 200)
-
-
-def _nearby(path: Path) -> str:
-    """Name the file of the same folder that the user may have meant."""
-    if not path.parent.is_dir():
-        return f"; nor does the folder '{shown(path.parent)}'"
-    try:
-        names = [entry.name for entry in path.parent.iterdir()]
-    except OSError:
-        return ""
-    return did_you_mean(path.name, names)
 
 
 Kind = Literal["postgresql", "duckdb", "sqlite"]
@@ -156,11 +152,12 @@ def _bomb(name: str) -> str:
 HIDDEN = "…"
 #: Schemes whose URL is the path of a file.
 FILE_SCHEMES = ("duckdb", "sqlite")
-_URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/+(.*)$", re.DOTALL)
+_URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):(/{1,2})(.*)$", re.DOTALL)
 _IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+[^\s'\"]+")
-_USER = re.compile(r"^[\w.%+-]*$")
-_HOSTS = re.compile(
-    r"^(?:(?:[\w.%-]*|\[[0-9A-Fa-f:.%]*\])(?::\d*)?)(?:,(?:[\w.%-]*|\[[0-9A-Fa-f:.%]*\])(?::\d*)?)*$"
+_HOST = r"(?:[\w.%-]*|\[[0-9A-Fa-f:.%]*\])(?::\d*)?"
+#: What follows '://', where it is certain which part is the password.
+_SERVER = re.compile(
+    rf"^(?:([\w.%+-]*)(?::[^@/]*)?(@))?({_HOST}(?:,{_HOST})*)(/[^?#@]*)?(?:[?#][^@]*)?$", re.DOTALL
 )
 _SECRET_WORDS = re.compile(
     r"\b(pass\w*|pwd|secret|token|sslpassword)(\s*=\s*)('[^']*'|\"[^\"]*\"|[^\s&;]+)", re.IGNORECASE
@@ -181,22 +178,15 @@ def without_password(source: str) -> str:
     >>> without_password("patients.csv")
     'patients.csv'
     """
-    source = source.strip()
-    found = _URL.match(source)
-    if found is None:
-        return _SECRET_WORDS.sub(rf"\1\2{HIDDEN}", source)
-    scheme, rest = found.groups()
-    slashes = source[len(scheme) + 1 : len(source) - len(rest)]
+    url = _URL.match(source.strip())
+    if url is None:
+        return _SECRET_WORDS.sub(rf"\1\2{HIDDEN}", source.strip())
+    scheme, slashes, rest = url.groups()
     if scheme.lower() in FILE_SCHEMES:
-        return source
-    if not slashes.startswith("//"):
-        return f"{scheme}:{slashes}{HIDDEN}"
-    rest = slashes[2:] + rest
-    parts = _parts(rest)
-    if parts is None:
-        return f"{scheme}://{HIDDEN}"
-    user, at, host, path = parts
-    return f"{scheme}://{user}{at}{host}{path}"
+        return source.strip()
+    certain = _SERVER.match(rest) if slashes == "//" else None
+    known = HIDDEN if certain is None else "".join(part or "" for part in certain.groups())
+    return f"{scheme}:{slashes}{known}"
 
 
 def scrubbed(text: str, *sources: str) -> str:
@@ -221,7 +211,7 @@ def scrubbed(text: str, *sources: str) -> str:
 def check_server_url(url: str) -> None:
     """Refuse a URL in which the password cannot be told from the rest."""
     rest = url.partition("://")[2]
-    if _parts(rest) is not None:
+    if _SERVER.match(rest):
         return
     if rest.count("@") > 1 or ("@" in rest and "/" in rest.partition("@")[0]):
         raise InputError(
@@ -243,30 +233,14 @@ def refuse_connection_strings(source: str) -> None:
         )
 
 
-def _parts(rest: str) -> tuple[str, str, str, str] | None:
-    """Split what follows '://' into user, '@', host and path; None where that is not certain."""
-    before, at, after = rest.partition("@")
-    if "@" in after or (at and "/" in before):
-        return None
-    user, after = (before.partition(":")[0], after) if at else ("", rest)
-    found = re.match(r"^([^/?#]*)(/[^?#]*)?(?:[?#].*)?$", after, re.DOTALL)
-    if found is None or not _USER.match(user) or not _HOSTS.match(found[1]):
-        return None
-    return user, at, found[1], found[2] or ""
-
-
 def _secrets(source: str) -> list[str]:
     """Return what may be a password in a URL, the longest first."""
     rest = source.partition("://")[2]
-    found = set()
-    if ":" in rest and "@" in rest:
-        # The password begins after the first colon; it may end at any '@'.
-        after = rest.partition(":")[2]
-        ends = [place for place, letter in enumerate(after) if letter == "@"]
-        found |= {after[:end] for end in ends}
-        found |= {part for each in list(found) for part in re.split(r"[@/?#:]", each)}
-    for name, value in parse_qsl(rest.partition("?")[2]):
-        if name in ("password", "sslpassword", "passfile"):
-            found.add(value)
-    found |= {unquote(each) for each in found}
-    return sorted((each for each in found if len(each) > 1), key=len, reverse=True)
+    # The password begins after the first colon; it may end at any '@'.
+    after = rest.partition(":")[2]
+    secrets = {after[: at.start()] for at in re.finditer("@", after)}
+    secrets |= {part for each in secrets for part in re.split(r"[@/?#:]", each)}
+    asked = parse_qsl(rest.partition("?")[2])
+    secrets |= {value for name, value in asked if name in ("password", "sslpassword", "passfile")}
+    secrets |= {unquote(each) for each in secrets}
+    return sorted((each for each in secrets if len(each) > 1), key=len, reverse=True)
