@@ -95,8 +95,13 @@ def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None)
     ([0, 0, 1], 1)
     """
     named = [roles.patient] if roles.patient else [*filter(names_patients, table.columns)]
-    known = [table[name] for name in named if name not in (roles.physician, roles.decision)]
-    links = [group for column in known if (group := _of_one_patient(column)) is not None]
+    links = []
+    for name in named:
+        column = plain_column(table[name], keep=True)
+        if name not in (roles.physician, roles.decision) and is_plain(column.dtype):
+            # A row without a name is a patient apart.
+            alone = pl.Series(np.arange(len(column)) + len(column) + 1)
+            links.append(column.rank("dense").cast(pl.Int64).fill_null(alone).to_numpy())
     n_again = table.height - len(np.unique(_joined(links, table.height)))
     copied = None if rule is None else rule.groups(table, roles)
     if copied is None:
@@ -105,27 +110,14 @@ def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None)
     return RepeatedRows(_joined([*links, copied], table.height), n_copies, n_again)
 
 
-def _of_one_patient(column: pl.Series) -> IntArray | None:
-    """Return a number per row, the same for one name; a row without a name is a patient apart."""
-    column = plain_column(column, keep=True)
-    if not is_plain(column.dtype) or column.null_count() == len(column):
-        return None
-    codes = column.rank("dense").cast(pl.Int64)
-    alone = pl.Series(np.arange(len(column)) + len(column) + 1)
-    numbers: IntArray = codes.fill_null(alone).to_numpy().astype(np.int64)
-    return numbers
-
-
 def _joined(links: list[IntArray], n_rows: int) -> IntArray:
     """Give rows that share a number in any link one number, from 0 without gaps."""
-    rows = np.arange(n_rows)
     graph = csr_array((n_rows, n_rows), dtype=np.int8)
     for link in links:
         # Every row is linked to the first that shares its number.
         _, first, at = np.unique(link, return_index=True, return_inverse=True)
-        graph = graph + csr_array(
-            (np.ones(n_rows, dtype=np.int8), (rows, first[at])), (n_rows,) * 2
-        )
+        ones = np.ones(n_rows, dtype=np.int8)
+        graph = graph + csr_array((ones, (np.arange(n_rows), first[at])), (n_rows, n_rows))
     group: IntArray = connected_components(graph, directed=False)[1].astype(np.int64)
     return group
 
@@ -146,7 +138,12 @@ class CopyRule:
         whole = _numbered(table, [*self.described, roles.physician, roles.decision])
         if not len(whole) or np.bincount(whole).max() == 1:
             return None
-        return whole if self.common == 1 else _dealt(whole, self.common)
+        if self.common == 1:
+            return whole
+        # The k-th of so many copies of each patient stand together.
+        place = pl.int_range(pl.len()).over("whole") % (pl.len().over("whole") // self.common)
+        rows = pl.DataFrame({"whole": whole}).with_columns(place.alias("place"))
+        return _numbered(rows, ["whole", "place"])
 
     def count(self, rows: pl.LazyFrame, n_rows: int, decided: list[str]) -> int:
         """Count the copies in the rows of a large table, not counting one of each.
@@ -181,11 +178,8 @@ def learn_copies(
         return None, ""
     same = same_within([table[name] for name in described], table[roles.physician])
     described = [name for name, one in zip(described, same, strict=True) if not one]
-    if not described:
-        return None, ""
-    whole = _numbered(table, [*described, roles.physician, roles.decision])
-    sizes = np.bincount(whole)
-    if sizes.max() == 1:
+    sizes = np.bincount(_numbered(table, [*described, roles.physician, roles.decision]))
+    if not described or sizes.max() == 1:
         return None, ""
     common = int(np.gcd.reduce(sizes))
     if common > 1 and table.height // common >= ENOUGH_ROWS:
@@ -279,11 +273,3 @@ def _numbered(table: pl.DataFrame, names: list[str]) -> IntArray:
 
 def _pairs(counts: IntArray) -> float:
     return float((counts * (counts - 1) / 2).sum())
-
-
-def _dealt(whole: IntArray, common: int) -> IntArray:
-    """Split rows that are alike into groups of copies, as many as the table has of every row."""
-    # The k-th of so many copies of each patient stand together.
-    place = pl.int_range(pl.len()).over("whole") % (pl.len().over("whole") // common)
-    rows = pl.DataFrame({"whole": whole}).with_columns(place.alias("place"))
-    return _numbered(rows, ["whole", "place"])

@@ -53,43 +53,34 @@ class Scanned:
 
 
 def scan_source(
-    source: Any,
-    spool: Callable[[], Path],
-    *,
-    least: int,
-    table: str | None = None,
-    query: str | None = None,
-    separator: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
+    source: Any, spool: Callable[[], Path], *, least: int, **reading: str | None
 ) -> Scanned | None:
     """Return a table of more than `least` rows; None if it has fewer, or must be read as a whole.
 
-    `spool` gives a folder for what a database hands over; see :func:`read_source` for the others.
+    `spool` gives a folder for what a database hands over; `reading` is as in :func:`read_source`.
     """
     if isinstance(source, pl.DataFrame | pl.LazyFrame):
-        return _large(source.lazy(), least, "the frame")
+        return _large(source.lazy(), least, _FRAME)
     if not isinstance(source, str | os.PathLike) or not str(source).strip():
         return None
+    asked = {name: value for name, value in reading.items() if value is not None}
     kind = database_kind(source)
     if kind is not None:
         # Loaded where it is asked for, as its drivers are.
         from intravar.sources.databases.base import spooled
 
-        name = str(source)
-        lazy = spooled(name, kind, spool, least=least, table=table, query=query)
-        return None if lazy is None else _large(lazy, least, without_password(name))
-    path = Path(source)
-    if table is not None or query is not None or sheet is not None:
+        chosen = {name: asked.get(name) for name in ("table", "query")}
+        lazy = spooled(str(source), kind, spool, least=least, **chosen)
+        return None if lazy is None else _large(lazy, least, without_password(str(source)))
+    path, notes = Path(source), tuple[str, ...]()
+    if not asked.keys() <= {"separator", "encoding"}:
         return None
     try:
         if not path.exists():
             return None
-        lazy = scan_parquet(path) if encoding is None else None
-        notes: tuple[str, ...] = ()
+        lazy = scan_parquet(path) if "encoding" not in asked else None
         if lazy is None and path.is_file():
-            found = scan_text(path, separator=separator, encoding=encoding)
-            lazy, notes = (None, ()) if found is None else found
+            lazy, notes = scan_text(path, **asked) or (None, ())
         return None if lazy is None else _large(lazy, least, str(source), notes)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
         return None  # whoever reads it as a whole says what is wrong with it
@@ -113,17 +104,10 @@ def _numbered(stored: Scanned) -> Scanned:
     return replace(stored, lazy=lazy.with_row_index(ROW))
 
 
-def read_whole(
-    source: Any,
-    *,
-    table: str | None = None,
-    query: str | None = None,
-    separator: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
-) -> Scanned:
+def read_whole(source: Any, **reading: str | None) -> Scanned:
     """Read a table into memory as it is stored, see :func:`read_source`."""
     name, notes = _FRAME, list[str]()
+    asked = {argument: value for argument, value in reading.items() if value is not None}
     if not isinstance(source, str | os.PathLike):
         frame = _frame(source)
     elif not str(source).strip():
@@ -133,14 +117,11 @@ def read_whole(
         if kind is not None:
             from intravar.sources.databases.base import read_database
 
-            frame = read_database(str(source), kind, table=table, query=query)
+            frame = read_database(str(source), kind, asked.get("table"), asked.get("query"))
+        elif wrong := sorted(asked.keys() & {"table", "query"}):
+            raise InputError("{} is for databases; '{}' is not one", option(wrong[-1]), name)
         else:
-            for argument, value in (("table", table), ("query", query)):
-                if value is not None:
-                    raise InputError("{} is for databases; '{}' is not one", option(argument), name)
-            frame, notes = read_file(
-                Path(source), separator=separator, encoding=encoding, sheet=sheet
-            )
+            frame, notes = read_file(Path(source), **asked)
     stored = Scanned(frame.lazy(), frame.height, name, tuple(notes), is_pandas(source))
     checked_shape(frame, stored.called)
     return _numbered(stored)

@@ -17,7 +17,7 @@ AT_A_TIME = 200_000
 
 
 def read_database(
-    source: str, kind: Kind, *, table: str | None = None, query: str | None = None
+    source: str, kind: Kind, table: str | None = None, query: str | None = None
 ) -> pl.DataFrame:
     """Return a table, or what a query selects; without either the only table.
 
