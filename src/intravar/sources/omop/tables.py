@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 import polars as pl
@@ -19,8 +18,6 @@ from intravar.sources.plain import plain_column
 from intravar.text import MISSING, first_line
 from intravar.wording import Sentence
 
-#: Folders that macOS adds to archives; their files are not tables.
-NOT_OURS = ("__MACOSX",)
 #: How the names of columns end, and what such columns hold.
 _TYPES: tuple[tuple[tuple[str, ...], str, type[pl.DataType]], ...] = (
     (("domain_id", "vocabulary_id"), "a text", pl.String),
@@ -36,8 +33,22 @@ class OmopTables:
 
     def __init__(self, source: str | os.PathLike[str], schema: str | None = None) -> None:
         self.name = without_password(str(source))
-        self._reader = _open(source, schema)
-        self._tables, self.close = self._reader.tables, self._reader.close
+        self._database: Database | None = None
+        self._archive: zipfile.ZipFile | None = None
+        self._folder = Path(source)
+        self._tables: dict[str, str] = {}
+        kind = database_kind(source)
+        if kind is not None:
+            self._database = open_database(str(source), kind)
+            for name in self._database.tables():
+                of, _, table = name.rpartition(".")
+                if schema is None or of.lower() == schema.lower():
+                    self._tables.setdefault(table.lower(), name)
+        else:
+            for name in self._files():
+                path = PurePosixPath(name)
+                if path.suffix.lower() in (".csv", ".parquet") and not path.name.startswith("."):
+                    self._tables.setdefault(path.stem.lower(), name)
         if "person" not in self._tables:
             self.close()
             raise InputError(
@@ -47,6 +58,26 @@ class OmopTables:
                 if schema
                 else Sentence(" (is it in a schema? name it with {})", option("schema")),
             )
+
+    def _files(self) -> list[str]:
+        """Return the names of the files in a folder or an archive, without what macOS adds."""
+        path = existing(self._folder)
+        if path.is_dir():
+            names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*"))
+        elif path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
+            self._archive = open_zip(path)
+            names = self._archive.namelist()
+        else:
+            raise InputError(
+                f"'{path}' is neither a folder nor a zip archive of OMOP tables, nor a database"
+            )
+        return [name for name in names if "__MACOSX" not in PurePosixPath(name).parts]
+
+    def close(self) -> None:
+        """Let go of the database or the archive."""
+        for opened in (self._database, self._archive):
+            if opened is not None:
+                opened.close()
 
     def has(self, table: str) -> bool:
         """Tell whether there is such a table."""
@@ -68,95 +99,36 @@ class OmopTables:
         if table not in self._tables:
             raise InputError(f"'{self.name}' has no table '{table}', which is needed for this")
         actual = self._tables[table]
-        spelled = {name.lower(): name for name in self._reader.columns(actual)}
-        for column in columns:
-            if column not in spelled:
-                raise InputError(f"table '{table}' of '{self.name}' has no column '{column}'")
-        wanted = [name for name in (*columns, *optional) if name in spelled]
-        condition = None if where is None else (spelled[where[0]], where[1])
-        frame = self._reader.read(actual, [spelled[name] for name in wanted], condition)
-        frame = frame.rename({spelled[name]: name for name in wanted})
+        try:
+            stored = self._stored(actual)
+            spelled = {name.lower(): name for name in stored.collect_schema().names()}
+            for column in columns:
+                if column not in spelled:
+                    raise InputError(f"table '{table}' of '{self.name}' has no column '{column}'")
+            names = {spelled[name]: name for name in (*columns, *optional) if name in spelled}
+            if self._database is not None:
+                query = f"SELECT {', '.join(map(quoted, names))} FROM {quoted(actual)}"
+                if where is not None:
+                    values = ", ".join(str(int(value)) for value in where[1]) or "NULL"
+                    query += f" WHERE {quoted(spelled[where[0]])} IN ({values})"
+                stored = self._database.fetch(query).lazy()
+            elif where is not None:
+                number = pl.col(spelled[where[0]]).cast(pl.Float64, strict=False)
+                stored = stored.filter(number.cast(pl.Int64, strict=False).is_in(list(where[1])))
+            frame = stored.select(pl.col(name).alias(as_) for name, as_ in names.items()).collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise InputError(f"table '{actual}' cannot be read: {first_line(error)}") from error
         absent = [pl.lit(None).alias(name) for name in optional if name not in spelled]
         frame = frame.with_columns(absent).select(*columns, *optional)
         return pl.DataFrame([_typed(column, table) for column in frame.get_columns()])
 
-
-def _open(source: str | os.PathLike[str], schema: str | None) -> _InDatabase | _InFiles:
-    kind = database_kind(source)
-    if kind is not None:
-        return _InDatabase(open_database(str(source), kind), schema)
-    path = existing(Path(source))
-    if path.is_dir() or path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
-        return _InFiles(path)
-    raise InputError(
-        f"'{path}' is neither a folder nor a zip archive of OMOP tables, nor a database"
-    )
-
-
-class _InDatabase:
-    """Tables of a database; lower-case names go with those of the source."""
-
-    def __init__(self, database: Database, schema: str | None) -> None:
-        self._database = database
-        self.close = database.close
-        self.tables: dict[str, str] = {}
-        for name in database.tables():
-            of, _, table = name.rpartition(".")
-            if schema is None or of.lower() == schema.lower():
-                self.tables.setdefault(table.lower(), name)
-
-    def columns(self, table: str) -> list[str]:
-        return self._database.fetch(f"SELECT * FROM {quoted(table)} LIMIT 0").columns
-
-    def read(
-        self, table: str, columns: Sequence[str], where: tuple[str, Sequence[int]] | None
-    ) -> pl.DataFrame:
-        query = f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(table)}"
-        if where is not None:
-            values = ", ".join(str(int(value)) for value in where[1]) or "NULL"
-            query += f" WHERE {quoted(where[0])} IN ({values})"
-        return self._database.fetch(query)
-
-
-class _InFiles:
-    """CSV and Parquet files of a folder or a zip archive."""
-
-    def __init__(self, path: Path) -> None:
-        self._folder = path
-        self._archive = None if path.is_dir() else open_zip(path)
-        self._unpacked: tuple[str, bytes] | None = None
-        names = (
-            sorted(str(file.relative_to(path)) for file in path.rglob("*"))
-            if self._archive is None
-            else self._archive.namelist()
-        )
-        self.tables = _table_files(names)
-
-    def columns(self, table: str) -> list[str]:
-        with _worded(table):
-            return self._lazy(table).collect_schema().names()
-
-    def read(
-        self, table: str, columns: Sequence[str], where: tuple[str, Sequence[int]] | None
-    ) -> pl.DataFrame:
-        with _worded(table):
-            frame = self._lazy(table)
-            if where is not None:
-                number = pl.col(where[0]).cast(pl.Float64, strict=False)
-                frame = frame.filter(number.cast(pl.Int64, strict=False).is_in(list(where[1])))
-            return frame.select(columns).collect()
-
-    def close(self) -> None:
-        if self._archive is not None:
-            self._archive.close()
-
-    def _lazy(self, table: str) -> pl.LazyFrame:
+    def _stored(self, table: str) -> pl.LazyFrame:
+        """Return a table as it is stored; of one in a database the columns alone."""
+        if self._database is not None:
+            return self._database.fetch(f"SELECT * FROM {quoted(table)} LIMIT 0").lazy()
         source: Path | bytes = self._folder / table
         if self._archive is not None:
-            # The last file is kept: columns are asked for before rows.
-            if self._unpacked is None or self._unpacked[0] != table:
-                self._unpacked = (table, read_member(self._archive, table))
-            source = self._unpacked[1]
+            source = read_member(self._archive, table)
         if table.lower().endswith(".parquet"):
             return pl.scan_parquet(source)
         with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
@@ -165,27 +137,6 @@ class _InFiles:
         separator = max((",", "\t", ";"), key=lambda sign: header.count(sign.encode()))
         missing = list(MISSING)
         return pl.scan_csv(source, separator=separator, infer_schema=False, null_values=missing)
-
-
-@contextmanager
-def _worded(table: str) -> Iterator[None]:
-    """Say in words which table a library cannot read."""
-    try:
-        yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise InputError(f"table '{table}' cannot be read: {first_line(error)}") from error
-
-
-def _table_files(names: Sequence[str]) -> dict[str, str]:
-    """Find the tables among file names, without what macOS adds."""
-    found: dict[str, str] = {}
-    for name in names:
-        path = PurePosixPath(name)
-        if path.suffix.lower() not in (".csv", ".parquet") or path.name.startswith("."):
-            continue
-        if not any(part in NOT_OURS for part in path.parts):
-            found.setdefault(path.stem.lower(), name)
-    return found
 
 
 def _typed(column: pl.Series, table: str) -> pl.Series:
