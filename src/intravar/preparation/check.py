@@ -168,31 +168,26 @@ def checked_each(
     that is removed when the program ends. With `whole` all patients are held, however many they
     are.
     """
-    with errors_in(request.words):
-        return _checked(source, request, spool or folder_for_now, whole)
-
-
-def _checked(
-    source: Any, request: Request, spool: Callable[[], Path], whole: bool
-) -> dict[str, Check]:
     method = request.method or default_method()
-    if method != REPEATS:
-        make_estimator(method)  # an unknown name is refused before a long file is read
-    if request.period is not None:
-        # Loaded where it is asked for: few compare periods.
-        from intravar.preparation.periods import check_period
+    with errors_in(request.words):
+        if method != REPEATS:
+            make_estimator(method)  # an unknown name is refused before a long file is read
+        if request.period is not None:
+            # Loaded where it is asked for: few compare periods.
+            from intravar.preparation.periods import check_period
 
-        check_period(request.period)
-    _refuse_strata(request, method)
-    in_parts = not whole and may_go_in_parts(request)
-    if in_parts:
-        large = scan_source(source, spool, least=request.sample, **request.reading)
-        if large is not None:
-            # Whoever reads it as a whole says which line or value does not fit.
-            with suppress(pl.exceptions.PolarsError):
-                return _look(large, request, method, request.sample)
-    stored = read_whole(source, **request.reading)
-    return _look(stored, request, method, request.sample if in_parts else stored.n_rows)
+            check_period(request.period)
+        _refuse_strata(request, method)
+        in_parts = not whole and may_go_in_parts(request)
+        if in_parts:
+            spool = spool or folder_for_now
+            large = scan_source(source, spool, least=request.sample, **request.reading)
+            if large is not None:
+                # Whoever reads it as a whole says which line or value does not fit.
+                with suppress(pl.exceptions.PolarsError):
+                    return _look(large, request, method, request.sample)
+        stored = read_whole(source, **request.reading)
+        return _look(stored, request, method, request.sample if in_parts else stored.n_rows)
 
 
 def _refuse_strata(request: Request, method: str) -> None:

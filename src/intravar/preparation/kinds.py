@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, RowError, option
 from intravar.preparation.roles import FEW_ROWS, identifier
 from intravar.sources.plain import as_names, plain_column
-from intravar.sources.texts import MOSTLY, odd_dates, typed_texts
+from intravar.sources.texts import MOSTLY, odd_dates, typed_texts, unreadable
 from intravar.text import shortened, without_missing
 
 #: Numbers that are written where a value is not known.
@@ -153,16 +153,11 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
         return Column(column.name, kind, column.cast(pl.Float64, strict=False))
     if _may_be(column.dtype, kind):
         return Column(column.name, kind, _numbers(column))
-    values = column.drop_nulls().unique(maintain_order=True)
     held = {"number": "numbers", "date": "dates"}.get(kind, "yes or no")
-    for value in values:
-        if not _is_of(kind, value):
-            raise _unlike_others(column, column == value, held)
-    if kind == "date" and (odd := odd_dates(column)) is not None:
-        raise _unlike_others(column, odd, held)
-    # Each may stand there alone, and not all together.
-    other = next((each for each in values if not _is_of(kind, values[0], each)), values[-1])
-    raise doubtful(column.name, f"'{values[0]}' and '{other}' are written in two ways; choose one")
+    odd: pl.Series | None = unreadable(column.cast(pl.String), dates=kind == "date")
+    if odd is None or not odd.any():  # each may stand there alone, and not all together
+        odd, held = odd_dates(column) if kind == "date" else None, f"{held} in one form"
+    raise _unlike_others(column, column.is_not_null() if odd is None else odd, held)
 
 
 def _unlike_others(column: pl.Series, odd: pl.Series, held: str) -> RowError:
@@ -178,12 +173,6 @@ def _unlike_others(column: pl.Series, odd: pl.Series, held: str) -> RowError:
         option("categorical", column.name),
         option("exclude", column.name),
     )
-
-
-def _is_of(kind: Kind, *values: Any) -> bool:
-    """Tell whether a value, or several, may stand in a column of a kind without any others."""
-    alone = pl.Series(values)
-    return _may_be((typed_texts(alone).values if alone.dtype == pl.String else alone).dtype, kind)
 
 
 def _may_be(dtype: pl.DataType, kind: Kind) -> bool:

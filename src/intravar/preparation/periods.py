@@ -143,19 +143,12 @@ def level_names(values: Sequence[str]) -> tuple[str, ...]:
     >>> level_names(["A  B", "A B", "B"])
     ('A B', 'A B (2)', 'B')
     """
-    texts = [" ".join(value.split()) for value in values]
     names: list[str] = []
-    for text in texts:
-        short = shortened(text, LONGEST_NAME)
-        if sum(shortened(other, LONGEST_NAME) == short for other in texts) > 1:
-            # Long names often differ at their end.
-            half = LONGEST_NAME // 2
-            short = text if len(text) <= LONGEST_NAME else f"{text[: half - 1]}…{text[-half:]}"
-        name, number = short, 1
-        while name in names:
-            number += 1
-            name = f"{short} ({number})"
-        names.append(name)
+    for text in (" ".join(value.split()) for value in values):
+        half = LONGEST_NAME // 2  # long names often differ at their end
+        name = text if len(text) <= LONGEST_NAME else f"{text[: half - 1]}…{text[-half:]}"
+        tried = (name, *(f"{name} ({number})" for number in range(2, len(values) + 2)))
+        names.append(next(each for each in tried if each not in names))
     return tuple(names)
 
 

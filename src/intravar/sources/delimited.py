@@ -64,11 +64,15 @@ def read_text(
         raise _unreadable(path, text, used, len(header), error) from error
     if used_encoding not in ("utf-8", "utf-8-sig"):
         notes.append(f"encoding {used_encoding}")
-    short = _first_short_line(text, used, len(header))
-    if short:
-        notes.append(
-            f"lines that end early (the first is line {short}): the cells they lack are missing"
-        )
+    n_cells, width = text.count(used), len(header)
+    if '"' in text or n_cells != (text.count("\n") + 1) * (width - 1):
+        for line, record in _numbered(text, used):
+            if 0 < len(record) < width:
+                notes.append(
+                    f"lines that end early (the first is line {line}): the cells they lack are "
+                    "missing"
+                )
+                break
     return table, notes
 
 
@@ -100,9 +104,7 @@ def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:
         raise InputError("'{}' is marked as UTF-8; read it without {}", path, option("encoding"))
     if encoding == "utf-8" and b"\x00" in data[:65_536]:
         raise InputError(
-            "'{}' is not a table but binary data; give CSV, Parquet or a database{}",
-            path,
-            Sentence(" (or {})", option("encoding", "utf-16")) if _looks_like_utf16(data) else "",
+            "'{}' is not a table but binary data; give CSV, Parquet or a database", path
         )
     try:
         return data.decode(encoding).removeprefix("\ufeff"), encoding
@@ -112,11 +114,6 @@ def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:
         raise InputError(
             f"unknown encoding '{shortened(encoding, 30)}'; try utf-8, cp1252, latin-1 or utf-16"
         ) from error
-
-
-def _looks_like_utf16(data: bytes) -> bool:
-    beginning = data[:200]
-    return min(beginning[0::2].count(0), beginning[1::2].count(0)) == 0 < beginning.count(0) - 20
 
 
 def _wrong_encoding(
@@ -144,7 +141,9 @@ def _wrong_encoding(
 
 def _layout(text: str, path: Path, given: str | None) -> tuple[str, list[str], list[str]]:
     """Return what separates the cells, as given or found out, the header, and a note on it."""
-    first = _first_record(text)
+    # The header may hold line breaks in quoted names.
+    ends = (at.start() for at in re.finditer("\n", text))
+    first = text[: next((end for end in ends if text.count('"', 0, end) % 2 == 0), len(text))]
     if given:
         separator = NAMED_SEPARATORS.get(given.lower(), given)
         if len(separator) != 1:
@@ -165,15 +164,6 @@ def _layout(text: str, path: Path, given: str | None) -> tuple[str, list[str], l
     return separator, named_columns(record, path), notes
 
 
-def _first_record(text: str) -> str:
-    """Return the header, with the line breaks that its quoted names may hold."""
-    end = -1
-    while (end := text.find("\n", end + 1)) != -1:
-        if text.count('"', 0, end) % 2 == 0:
-            return text[:end]
-    return text
-
-
 def named_columns(header: Sequence[str], path: Path) -> list[str]:
     """Return the names of the columns; those without one are called by their place."""
     names = [clean_name(name) for name in header]
@@ -188,15 +178,6 @@ def named_columns(header: Sequence[str], path: Path) -> list[str]:
             names[place] = called
             known.add(called)
     return names
-
-
-def _first_short_line(text: str, separator: str, width: int) -> int | None:
-    """Return the number of the first line that has fewer cells than the header has names."""
-    if '"' not in text and text.count(separator) == (text.count("\n") + 1) * (width - 1):
-        return None
-    return next(
-        (line for line, record in _numbered(text, separator) if 0 < len(record) < width), None
-    )
 
 
 def _numbered(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:

@@ -53,8 +53,7 @@ def series_of(name: str, values: Sequence[Any]) -> pl.Series:
     >>> series_of("x", [1, 2.5, float("nan")]).to_list()
     [1.0, 2.5, None]
     """
-    plain = [_python(value) if isinstance(value, np.generic) else value for value in values]
-    known = [None if _is_missing(value) else value for value in plain]
+    known = [_known(value) for value in values]
     kinds = {type(value) for value in known if value is not None}
     if any(issubclass(kind, _NESTED) for kind in kinds):
         nested = [None if value is None else [str(value)] for value in known]
@@ -98,20 +97,14 @@ def _written(dates: npt.NDArray[Any]) -> list[str | None]:
     return [None if text == "NaT" else text for text in dates.astype(str).tolist()]
 
 
-def _python(value: np.generic) -> Any:
-    """Return a value of NumPy as Python has it; a date that Python lacks, as it is written."""
+def _known(value: Any) -> Any:
+    """Return a value as Python has it: None for NaN of any kind and what pandas puts there."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return None if np.isnat(value) else from_array("", np.array([value])).item()
-    return value.item()
-
-
-def _is_missing(value: Any) -> bool:
-    """Tell None, NaN of any kind, and what pandas puts in their place."""
-    if value is None:
-        return True
-    if isinstance(value, float | Decimal):
-        return value != value
-    return type(value).__name__ in ("NAType", "NaTType")
+    if isinstance(value, np.generic):
+        value = value.item()
+    is_nan = isinstance(value, float | Decimal) and value != value
+    return None if is_nan or type(value).__name__ in ("NAType", "NaTType") else value
 
 
 def _text(value: Any) -> str | None:

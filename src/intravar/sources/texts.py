@@ -255,7 +255,7 @@ def text_forms(table: pl.DataFrame | pl.LazyFrame, as_text: Collection[str] = ()
         elif any(told[kind] for kind in _BEGINS):
             every = lazy.select(cell.unique().alias("text")).collect(engine="streaming")
             every = clean_texts(every.to_series()).to_frame().select(meant(_TEXT)).drop_nulls()
-            forms[name] = _form(every.to_series().rechunk(), told)
+            forms[name] = _form(every.to_series(), told)
         else:
             forms[name] = Form()
     return read_alike(forms)
@@ -292,12 +292,11 @@ def typed_texts(column: pl.Series) -> Typed:
 
 def _form(texts: pl.Series, begins: Mapping[str, bool]) -> Form:
     """Tell how different texts are written that begin as those of some kinds do."""
-    found = _number_form(texts) if begins["number"] else None
-    if found is None and begins["date"]:
-        found = _date_form(texts)
-    if found is None and texts.str.contains(_BEGINS["true or false"]).all():
-        found = Form("true or false")
-    return found or Form()
+    form = _number_form(texts) if begins["number"] else None
+    form = _date_form(texts) if form is None and begins["date"] else form
+    if form is None and texts.str.contains(_BEGINS["true or false"]).all():
+        return Form("true or false")
+    return form or Form()
 
 
 def _number_form(texts: pl.Series) -> Form | None:
@@ -370,6 +369,15 @@ def _read(texts: pl.Series, how: pl.Expr) -> pl.DataFrame:
     """Return texts as an expression reads them."""
     # In one piece: polars panics over the parts of texts that lie in several.
     return texts.rechunk().alias("text").to_frame().select(how.alias(texts.name))
+
+
+def unreadable(texts: pl.Series, *, dates: bool) -> pl.Series:
+    """Tell which texts are no numbers, or no dates, in any way."""
+    if dates:
+        read = pl.all_horizontal(each.is_null() for each in _DATES.values())
+    else:
+        read = pl.all_horizontal(~_BARE.str.contains(each) for each in _NUMBERS.values())
+    return _read(texts, _TEXT.is_not_null() & read).to_series()
 
 
 def odd_dates(texts: pl.Series) -> pl.Series | None:
