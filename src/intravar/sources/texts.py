@@ -14,7 +14,14 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from intravar.text import MISSING, UNUSUAL, clean_texts, cleaned, empty_as_null, meant
+from intravar.text import (
+    MISSING,
+    UNUSUAL,
+    clean_texts,
+    cleaned,
+    empty_as_null,
+    without_missing,
+)
 
 #: That a column has decimal points beyond doubt. Programs write them, whatever people do: it counts
 #: only where no decimal sign is proven.
@@ -28,8 +35,8 @@ LAST_OF_CENTURY = 40
 WIDEST_SPAN = 50
 #: Whole numbers beyond this are not told apart by a float.
 EXACT = 2**53
-#: So many texts are looked at before all are.
-_FIRST = 20
+#: So many texts, of so many rows, are looked at before all are.
+_FIRST, _BEGINNING = 20, 10_000
 
 _TEXT = pl.col("text")
 _END = r"(?:[eE][+-]?[0-9]+)?$"
@@ -240,39 +247,47 @@ def text_forms(table: pl.DataFrame | pl.LazyFrame, as_text: Collection[str] = ()
     >>> text_forms(pl.DataFrame({"ldl": ["5,6", "7"]}))["ldl"].ways
     (',',)
     """
-    lazy, forms = table.lazy(), dict[str, Form]()
-    texts = {
-        name: pl.nth(place).cast(pl.String)
-        for place, (name, dtype) in enumerate(lazy.collect_schema().items())
-        if dtype in (pl.String, pl.Categorical, pl.Enum) and name not in as_text
+    kinds, forms = (pl.String, pl.Categorical, pl.Enum), dict[str, Form]()
+    places = {
+        name: place
+        for place, (name, dtype) in enumerate(table.lazy().collect_schema().items())
+        if dtype in kinds and name not in as_text
     }
-    first = (pl.struct(_at_first(cell)).alias(str(at)) for at, cell in enumerate(texts.values()))
-    answers = lazy.select(first).collect(engine="streaming") if texts else pl.DataFrame()
-    for (name, cell), answer in zip(texts.items(), answers.iter_columns(), strict=True):
-        told = answer[0]
-        if told["plain"] and told["number"] and not (told["pointed"] and told["comma"]):
-            forms[name] = Form("number", (".",), frozenset({POINTS} if told["pointed"] else ()))
-        elif any(told[kind] for kind in _BEGINS):
-            every = lazy.select(cell.unique().alias("text")).collect(engine="streaming")
-            every = clean_texts(every.to_series()).to_frame().select(meant(_TEXT)).drop_nulls()
-            forms[name] = _form(every.to_series(), told)
+    texts = table.lazy().select(pl.nth(place).cast(pl.String) for place in places.values())
+    begun = {
+        column.name: _known(column).head(_FIRST)
+        for column in texts.head(_BEGINNING).collect(engine="streaming").get_columns()
+    }
+    looks = {
+        name: [kind for kind, like in _BEGINS.items() if first.str.contains(like).all()]
+        for name, first in begun.items()
+    }
+    asked: dict[str, pl.Expr] = {}
+    for place, name in enumerate(places):
+        if "number" in looks[name]:
+            cell = pl.nth(place)
+            fits = cell.cast(pl.Float64, strict=False).is_not_null() | cell.is_in(MISSING)
+            asked[f"plain {place}"] = (fits | cell.is_null()).all()
+            pointed = cell.str.contains(".", literal=True) & (cell != ".")
+            asked[f"pointed {place}"] = pointed.any()
+    questions = (question.alias(name) for name, question in asked.items())
+    told = texts.select(questions).collect(engine="streaming").to_dicts() if asked else [{}]
+    for place, (name, first) in enumerate(begun.items()):
+        has_points = told[0].get(f"pointed {place}", False)
+        doubtful = not len(first) or (has_points and first.str.contains(_WITH_COMMA).all())
+        if told[0].get(f"plain {place}", False) and not doubtful:
+            forms[name] = Form("number", (".",), frozenset({POINTS} if has_points else ()))
+        elif looks[name]:
+            every = texts.select(pl.nth(place).unique()).collect(engine="streaming").to_series()
+            forms[name] = _form(_known(every.alias("text")), looks[name])
         else:
             forms[name] = Form()
     return read_alike(forms)
 
 
-def _at_first(cell: pl.Expr) -> list[pl.Expr]:
-    """Ask what the first texts of a column look like, and whether all are plain numbers."""
-    known = cell.filter(~cell.str.strip_chars().is_in(MISSING))
-    first = meant(cleaned(known.head(_FIRST))).drop_nulls()
-    asked = {
-        "plain": (cell.str.contains(PLAIN) | cell.is_null() | cell.is_in(MISSING)).all(),
-        "pointed": known.str.contains(".", literal=True).any(),
-        "comma": first.str.contains(_WITH_COMMA).all(),
-    } | {
-        kind: (first.count() > 0) & first.str.contains(like).all() for kind, like in _BEGINS.items()
-    }
-    return [question.alias(name) for name, question in asked.items()]
+def _known(texts: pl.Series) -> pl.Series:
+    """Return clean texts without those that stand for a missing value."""
+    return without_missing(clean_texts(without_missing(texts))).drop_nulls()
 
 
 def typed_texts(column: pl.Series) -> Typed:
@@ -290,10 +305,12 @@ def typed_texts(column: pl.Series) -> Typed:
     return text_forms(column.to_frame())[column.name].typed(column)
 
 
-def _form(texts: pl.Series, begins: Mapping[str, bool]) -> Form:
+def _form(texts: pl.Series, kinds: Collection[str]) -> Form:
     """Tell how different texts are written that begin as those of some kinds do."""
-    form = _number_form(texts) if begins["number"] else None
-    form = _date_form(texts) if form is None and begins["date"] else form
+    if not len(texts):
+        return Form()
+    form = _number_form(texts) if "number" in kinds else None
+    form = _date_form(texts) if form is None and "date" in kinds else form
     if form is None and texts.str.contains(_BEGINS["true or false"]).all():
         return Form("true or false")
     return form or Form()
