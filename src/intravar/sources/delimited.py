@@ -18,7 +18,6 @@ import polars as pl
 from intravar.errors import InputError, option
 from intravar.sources.paths import GZIP_MAGIC, read_bytes
 from intravar.text import checked_names, clean_name, first_line, shortened
-from intravar.wording import Sentence
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
