@@ -78,16 +78,9 @@ def _condition(results: Study, name: str, told: dict[str, Any]) -> dict[str, Any
     A folder may hold conditions of earlier runs, which the last run's manifest does not name.
     """
     cohort, oracle = results.method_details(name, "cohort"), results.of(name, [ORACLE])
-    return {
-        "name": name,
-        "rule": told.get("rule") or cohort.get("rule") or "",
-        "physicians": told.get("physicians", ""),
-        "seed": told.get("seed"),
-        "n_patients": told.get("n_patients") or oracle["n_patients"].sum(),
-        "n_physicians": told.get("n_physicians") or oracle.height,
-        "share_eligible": cohort.get("share_eligible"),
-        "draws": results.draws(name),
-    }
+    sizes = {"n_patients": oracle["n_patients"].sum(), "n_physicians": oracle.height}
+    realised = {"rule": "", "share_eligible": None, "physicians": "", "seed": None, **cohort}
+    return {**realised, **sizes, **told, "name": name, "draws": results.draws(name)}
 
 
 def configuration_hash(results: Study) -> str:

@@ -70,10 +70,9 @@ def _paper() -> Iterator[Scenario]:
 
 def _grid() -> Iterator[Scenario]:
     """SCORE2 on the paper's grid of sizes."""
-    for n_physicians in GRID_PHYSICIANS:
-        for n_patients in GRID_PATIENTS:
-            name = f"grid-n{n_patients}-j{n_physicians}"
-            yield Scenario(name, n_patients=n_patients, n_physicians=n_physicians)
+    for n_physicians, n_patients in product(GRID_PHYSICIANS, GRID_PATIENTS):
+        name = f"grid-n{n_patients}-j{n_physicians}"
+        yield Scenario(name, n_patients=n_patients, n_physicians=n_physicians)
 
 
 def _stress() -> Iterator[Scenario]:

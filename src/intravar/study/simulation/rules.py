@@ -150,21 +150,17 @@ class WindowRecipe:
         if self.start < 1 or self.width < 1:
             raise InputError(f"window start {self.start} and width {self.width} count from 1")
 
-    def window(self, model: CovariateModel) -> tuple[str, ...]:
-        """Names of the covariates in the window."""
+    def realise(self, model: CovariateModel, random: np.random.Generator) -> ThresholdRule:
+        """See :class:`RuleRecipe`."""
         names = model.names[self.start - 1 : self.start - 1 + self.width]
         if len(names) < self.width:
             raise InputError(
                 f"a window of {self.width} covariates from position {self.start} does not fit "
                 f"into {len(model.names)} covariates"
             )
-        return names
-
-    def realise(self, model: CovariateModel, random: np.random.Generator) -> ThresholdRule:
-        """See :class:`RuleRecipe`."""
         share = float(random.uniform(*self.shares))
         quantile = share ** (1 / self.width)
-        thresholds = {name: model.marginal(name).quantile(quantile) for name in self.window(model)}
+        thresholds = {name: model.marginal(name).quantile(quantile) for name in names}
         return ThresholdRule(thresholds, target_share=share)
 
 

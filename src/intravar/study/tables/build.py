@@ -20,7 +20,6 @@ from intravar.study.tables.cells import (
     cell,
     cells_of,
     cells_table,
-    column_of,
     row_mean,
     row_median,
     row_spearman,
@@ -198,20 +197,13 @@ def _correlation_table(here: pl.DataFrame, condition: str) -> pl.DataFrame:
     """Return the rank correlation of every pair of methods, the oracle among them."""
     here = here.filter(pl.col("method") != "constant")  # a constant has no order to compare
     methods = here["method"].unique(maintain_order=True).to_list()
-    tables = [
-        draw.pivot("method", index="physician", values="score", aggregate_function="first")
-        for _, draw in here.group_by("replicate", maintain_order=True)
-    ]
-    draws = [{name: column_of(table, name) for name in table.columns[1:]} for table in tables]
+    wide = here.pivot("method", index=["replicate", "physician"], values="score")
+    draws = wide.partition_by("replicate", maintain_order=True)
     cells = []
     for first, second in product(methods, repeat=2):
-        values = [
-            BootstrapInterval(spearman(draw[first], draw[second]))
-            for draw in draws
-            if {first, second} <= draw.keys()
-        ]
-        if values:
-            cells.append(cell(condition, first, second, values))
+        pairs = [(draw[first].to_numpy(), draw[second].to_numpy()) for draw in draws]
+        values = [BootstrapInterval(spearman(*pair)) for pair in pairs]
+        cells.append(cell(condition, first, second, values))
     return cells_table(cells)
 
 
