@@ -162,7 +162,10 @@ class _Reader:
         for each in kinds:
             inner = get_args(each)
             if each is Request and isinstance(value, dict):
-                return self.request(value, where)
+                try:
+                    return request_of(value, self.file)
+                except InputError as error:
+                    raise _unfit(self.file, where, f"does not fit ({error})") from error
             if is_dataclass(each) and isinstance(value, dict):
                 return self.object(each, value, where)
             if get_origin(each) is tuple and isinstance(value, list):
@@ -175,13 +178,6 @@ class _Reader:
                 return each(value)
         text = json.dumps(value)
         raise _unfit(self.file, where, f"is {text if len(text) <= 40 else f'{text[:40]}...'}")
-
-    def request(self, value: dict[str, Any], where: str) -> Request:
-        """Return what was asked for."""
-        try:
-            return request_of(value, self.file)
-        except InputError as error:
-            raise _unfit(self.file, where, f"does not fit ({error})") from error
 
     def object(self, kind: Any, value: dict[str, Any], where: str) -> Any:
         """Return an object with the fields of its type: no other ones, and none missing."""

@@ -29,18 +29,16 @@ from intravar.publication.scores import PublishedScores
 from intravar.tables import hundred, hundredths
 from intravar.wording import USUAL, Words
 
-#: What is told of a kind of patients.
-_SHARES = ("patients", "discordance", "level")
-
 
 def published_location(measurement: Measurement) -> Location | None:
     """Return close calls and kinds of patients; kinds in which few were decided one way are not."""
     measured, smallest = measurement.location, measurement.request.smallest_cell
+    shares = "patients", "discordance", "level"
     if measured is None:
         return None
     rounded = partial(hiding.coarse, step=max(step_over_all(measurement), 0.01))
     kinds = [
-        KindOfPatients(row["when"], *(rounded(row[name]) for name in _SHARES))
+        KindOfPatients(row["when"], *(rounded(row[each]) for each in shares))
         for row in measured.kinds.iter_rows(named=True)
         if hiding.part_is_safe(row["n_for"], row["n_patients"], smallest)
     ]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
@@ -44,16 +43,6 @@ STEP = 0.05
 COARSEST = 0.25
 
 
-class _Known(NamedTuple):
-    """What is known of every physician: a score or the middle of a band, and how surely."""
-
-    value: FloatArray
-    error: FloatArray
-    low: FloatArray
-    high: FloatArray
-    size: IntArray
-
-
 def group_of_shown(
     scores: Scores,
     evidence: Evidence,
@@ -66,29 +55,30 @@ def group_of_shown(
     Small panels, of which one number is known, are added to the mean and its interval. The secret
     `phase` between 0 and 1 is from where that number is rounded.
     """
-    known = _known(scores, evidence, published, smallest)
-    found = group_of(known.value, known.error, known.size, (known.low, known.high))
-    rest = np.flatnonzero(np.isfinite(scores.discordance) & ~np.isfinite(known.value))
+    value, error, low, high, size = _known(scores, evidence, published, smallest)
+    known = group_of(value, error, size, (low, high))
+    rest = np.flatnonzero(np.isfinite(scores.discordance) & ~np.isfinite(value))
     n = scores.n_patients[rest]
     step = max(STEP, STEP * math.ceil(2 * (smallest + 1) / float(n.sum() or 1) / STEP))
     if not n.sum() or step > COARSEST:
-        return found
+        return known
     rounding = hiding.upwards if evidence.upper_limit else coarse
     rounded = rounding(float(n @ scores.discordance[rest]) / float(n.sum()), step, phase) or 0.0
-    common, patients = min(rounded, MOST_DISCORDANCE), float(known.size[rest].sum())
+    common, patients = min(rounded, MOST_DISCORDANCE), float(size[rest].sum())
     chance = float(norm.ppf(0.5 + LEVEL / 2)) * MOST_DISCORDANCE / math.sqrt(patients)
     ends = common, max(common - step - chance, 0.0), min(common + step + chance, MOST_DISCORDANCE)
-    if found is None:
+    if known is None:
         return MeasuredGroup(*ends, *(float("nan"),) * 4, 0)
-    share = patients / (patients + float(known.size[np.isfinite(known.value)].sum()))
-    own = found.discordance, found.low, found.high
-    mean, low, high = (
-        (1 - share) * mine + share * theirs for mine, theirs in zip(own, ends, strict=True)
-    )
-    return replace(found, discordance=mean, low=low, high=high)
+    share = patients / (patients + float(size[np.isfinite(value)].sum()))
+    own = np.array([known.discordance, known.low, known.high])
+    mean = ((1 - share) * own + share * np.array(ends)).tolist()
+    return replace(known, **dict(zip(("discordance", "low", "high"), mean, strict=True)))
 
 
-def _known(scores: Scores, evidence: Evidence, published: PublishedScores, smallest: int) -> _Known:
+def _known(
+    scores: Scores, evidence: Evidence, published: PublishedScores, smallest: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]:
+    """Return per physician a score or the middle of a band, its error, its ends and the panel."""
     hidden = published.hidden
     size = np.where(hidden.size, FEWEST_PATIENTS, scores.n_patients)
     if evidence.caliper is not None:
@@ -103,7 +93,7 @@ def _known(scores: Scores, evidence: Evidence, published: PublishedScores, small
         if band is not None:
             value[at], low[at], high[at] = band.middle, band.low, band.high
             error[at] = band.error(float(size[at]))
-    return _Known(value, error, low, high, size)
+    return value, error, low, high, size
 
 
 #: Digits of what is told of everybody, hidden physicians included.
@@ -187,19 +177,19 @@ def spread_steps(
     A band, or where there is none any score, is all that is known of a physician whose score is
     hidden. Steps follow from what is told of each, so that they tell nothing themselves.
     """
-    known = _known(scores, evidence, published, smallest)
-    low, high = np.nan_to_num(known.low, nan=0.0), np.nan_to_num(known.high, nan=MOST_DISCORDANCE)
+    known, sureness, low, high, size = _known(scores, evidence, published, smallest)
+    low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=MOST_DISCORDANCE)
     lost = published.hidden.score & np.isfinite(scores.discordance)
     if not lost.any():
         return (TRACE,) * len(SPREAD)
-    one = int(np.argmax(np.where(lost, known.size * (high - low) ** 2, -1.0)))
-    widest = np.where(lost, MOST_DISCORDANCE / np.sqrt(np.maximum(known.size, 1)), known.error)
+    one = int(np.argmax(np.where(lost, size * (high - low) ** 2, -1.0)))
+    widest = np.where(lost, MOST_DISCORDANCE / np.sqrt(np.maximum(size, 1)), sureness)
     found = []
     for share, sure in product((0.0, 0.5, 1.0), (1.0, 0.25)):
-        value, error = known.value.copy(), widest.copy()
+        value, error = known.copy(), widest.copy()
         value[one] = (1 - share) * low[one] + share * high[one]
         error[one] *= sure  # whoever nearly always decides alike has a small error
-        group = group_of(value, error, known.size)
+        group = group_of(value, error, size)
         found.append([0.0 if group is None else getattr(group, name) for name in SPREAD])
     moved = np.nan_to_num(np.ptp(np.array(found), axis=0), nan=MOST_DISCORDANCE)
     return tuple(step_over(each) for each in moved.tolist())

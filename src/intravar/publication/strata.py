@@ -27,7 +27,6 @@ from intravar.wording import USUAL, Words
 
 #: Probability from which on a change is called one.
 SURE = 0.95
-_CHANGES = ("change", "low", "high", "shrunken", "probability")
 #: Standard errors from one end of an interval to the other.
 _WIDTH = 2 * float(norm.ppf(0.5 + LEVEL / 2))
 
@@ -44,12 +43,11 @@ def published_subgroups(
     Whose score is hidden has no strata either, nor has whose strata other decisions tell.
     """
     request = measurement.request
-    scores, no_size = measurement.main.scores, published.hidden.size.tolist()
-    every = hiding.names_of(scores)
-    counts = zip(scores.n_patients.tolist(), scores.n_for.tolist(), strict=True)
+    scores, every = measurement.main.scores, hiding.names_of(measurement.main.scores)
+    counts = (each.tolist() for each in (scores.n_patients, scores.n_for, published.hidden.size))
     panels = {
-        name: None if hidden else panel
-        for name, panel, hidden in zip(every, counts, no_size, strict=True)
+        name: None if no_size else (n, n_for)
+        for name, n, n_for, no_size in zip(every, *counts, strict=True)
     }
     unmeasured = set(every) - {every[at] for at in published.measured.tolist()}
     hidden = {
@@ -197,7 +195,8 @@ def strata_tables(
         moved = hiding.named(
             known.with_columns(pl.Series(name, each) for name, each in told.items()), names
         )
-        changes.append(moved.select(*first, pl.col(*_CHANGES).round(digits)))
+        columns = pl.col("change", "low", "high", "shrunken", "probability")
+        changes.append(moved.select(*first, columns.round(digits)))
     return (
         pl.concat(cells).sort("stratified_by", "physician", "stratum"),
         pl.concat(changes).sort("stratified_by", "physician"),
