@@ -93,15 +93,14 @@ WITHOUT_EXTRA = (
 @described(
     folders="FOLDERS: Folders that the app may open. Default: this one.",
     results="Folder for results. Default: intravar-results in the first folder.",
+    port="Port on this computer. Default: any free one.",
     demo="Open with an example measured.",
     browser="--browser/--no-browser: Open the browser.",
 )
 def app_in_browser(
     folders: list[Path] | None = None,
     results: Path | None = None,
-    port: Annotated[
-        int, typer.Option("--port", help="Port on this computer. Default: any free one.", min=0)
-    ] = 0,
+    port: int | None = None,
     demo: bool = False,
     browser: bool = True,
 ) -> None:
@@ -124,7 +123,7 @@ def app_in_browser(
         if browser:
             webbrowser.open(address)
 
-    serve(folders or [Path.cwd()], results=results, port=port, demo=demo, ready=ready)
+    serve(folders or [Path.cwd()], results=results, port=port or 0, demo=demo, ready=ready)
 
 
 app = typer.Typer(

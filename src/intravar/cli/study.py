@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import intravar
 from intravar import cli, estimators
-from intravar.cli.options import described
+from intravar.cli.options import described, listed
 from intravar.study import report, simulation, tables
 from intravar.writing import Ledger
 
@@ -38,6 +38,7 @@ RESAMPLING_WARNING = (
     "nearest-neighbour methods then look far better or worse than they are"
 )
 _DRAWN = {
+    "condition": "CONDITION: Name of a condition; see `conditions`.",
     "patients": "Number of patients instead of the condition's.",
     "physicians": "Number of physicians instead of the condition's.",
     "seed": "Seed of the draw instead of the condition's.",
@@ -94,7 +95,7 @@ def _condition_row(condition: Scenario) -> dict[str, Any]:
     **_DRAWN,
 )
 def simulate(
-    condition: Annotated[str, typer.Argument(help="Name of a condition; see `conditions`.")],
+    condition: str,
     out: Path,
     patients: int | None = None,
     physicians: int | None = None,
@@ -114,9 +115,9 @@ def simulate(
     cli.say(f"written to {out}")
 
 
-@described(**_DRAWN)
+@described(**_DRAWN | {"condition": "CONDITION: Name of a condition. Default: score2."})
 def oracle(
-    condition: Annotated[str, typer.Argument(help="Name of a condition.")] = "score2",
+    condition: str = "score2",
     patients: int | None = None,
     physicians: int | None = None,
     seed: int | None = None,
@@ -184,6 +185,8 @@ def methods(as_json: bool = False) -> None:
 
 
 @described(
+    conditions="CONDITIONS: Names of conditions, or all (the paper's 94), quick, or a family: "
+    "grid, stress, course, multi, review. Default: score2.",
     methods="Names of methods with commas between, or all.",
     replicates="Independent draws of every condition.",
     out="Folder of the results.",
@@ -193,15 +196,7 @@ def methods(as_json: bool = False) -> None:
     "docs).",
 )
 def benchmark(
-    conditions: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Names of conditions, or all (the paper's 94), quick, or a family: "
-            "grid, stress, course, multi, review. "
-            "Default: score2.",
-            show_default=False,
-        ),
-    ] = None,
+    conditions: list[str] | None = None,
     methods: str = "all",
     replicates: int = 1,
     workers: int | None = None,
@@ -225,7 +220,7 @@ def benchmark(
         with cli.StepProgress(console) as progress:
             study = intravar.benchmark(
                 conditions or ["score2"],
-                [name.strip() for name in methods.split(",") if name.strip()],
+                listed(methods),
                 out=out,
                 replicates=replicates,
                 n_jobs=workers,
@@ -276,16 +271,9 @@ def _print_table(console: cli.Console, title: str, table: pl.DataFrame) -> None:
     # Intervals need room: seven columns with them take about 150 characters.
     heading, rows = tables.text_grid(table, narrow=console.width < 150)
     if console.width < 10 * len(heading) - 2:
-        heading, rows = _turned(heading, rows)
+        # Too narrow for columns: one line per cell.
+        cells = [zip(heading[1:], row[1:], strict=True) for row in rows]
+        rows = [[row[0], *cell] for row, own in zip(rows, cells, strict=True) for cell in own]
+        heading = [heading[0], "", ""]
     console.print(cli.table(heading, rows, right=heading[1:], title=title, gap=1))
     console.print()
-
-
-def _turned(heading: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Return one line per cell, for a terminal too narrow for columns."""
-    long = [
-        [row[0], column, cell]
-        for row in rows
-        for column, cell in zip(heading[1:], row[1:], strict=True)
-    ]
-    return [heading[0], "", ""], long
