@@ -175,13 +175,7 @@ def result_table(
     unsure = np.isfinite(scores.discordance) & large
     unsure &= assessed["reliability"] < min_reliability
     ranged = not (scores.determined if determined is None else determined)
-    nothing = [
-        too_small(int(n), min_panel)
-        or (None if np.isfinite(score) else reason or "the method gives no score")
-        for n, score, reason in zip(
-            scores.n_patients, scores.discordance, scores.reason, strict=True
-        )
-    ]
+    nothing = _nothing(scores, min_panel)
     no_rank = f"{NO_RANK}reliability below {min_reliability:g}"
     reasons = [
         reason or "; ".join([RANGE] * ranged + [no_rank] * bool(unranked)) or None
@@ -211,6 +205,17 @@ def result_table(
             "reason": pl.Series(reasons, dtype=pl.String),
         }
     )
+
+
+def _nothing(scores: Scores, min_panel: int) -> list[str | None]:
+    """Say why nothing can be said of a physician; None where something can."""
+    return [
+        too_small(int(n), min_panel)
+        or (None if np.isfinite(score) else reason or "the method gives no score")
+        for n, score, reason in zip(
+            scores.n_patients, scores.discordance, scores.reason, strict=True
+        )
+    ]
 
 
 def with_rates(scores: Scores) -> tuple[float, float] | None:
