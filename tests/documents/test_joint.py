@@ -24,6 +24,7 @@ from intravar.documents.sheet.sheet import sheet
 from intravar.errors import InputError
 from intravar.publication import read_published
 from intravar.publication.disclosure import without_figures
+from intravar.publication.results import Figure as Share
 from intravar.publication.results import Published
 from read_files import text_of
 
@@ -67,6 +68,21 @@ def test_the_page_escapes_names_and_every_figure_has_words() -> None:
     assert len(set(names)) == len(names)
     for figure in figures:
         assert all(re.search(r"<title>[^<]+</title><desc>[^<]+</desc>", s) for s in figure.svgs)
+
+
+def test_decisions_that_go_together_less_lie_left_of_zero() -> None:
+    published = made_several()
+    joint = published.joint
+    assert joint is not None
+    pairs = tuple(replace(row, correlation=Share(-0.3, -0.5, -0.1)) for row in joint.pairs)
+    document = report(replace(published, joint=replace(joint, pairs=pairs)))
+    figures = {each.name: each for each in walk(document.blocks) if isinstance(each, Figure)}
+    svg = figures["pairs-picture"].svgs[0]
+    zero = re.search(r'x="([\d.]+)"[^>]*>0</text>', svg)
+    assert zero is not None
+    marks = re.findall(r'<circle[^>]* cx="([\d.]+)"', svg)
+    assert marks
+    assert all(float(mark) < float(zero[1]) for mark in marks)
 
 
 def told(published: Published) -> str:

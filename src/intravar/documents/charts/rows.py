@@ -160,11 +160,13 @@ class Labelled(NamedTuple):
 def row_plot(
     rows: Sequence[Labelled], axis: str, *, most: float | None = None
 ) -> Callable[[int], Plot]:
-    """Return what plots a labelled row per name in a width, with values from zero to the right.
+    """Return what plots a labelled row per name in a width; values begin with zero or the lowest.
 
     The axis ends with `most`, or a little behind the largest value.
     """
     end = 1.05 * max(row.most for row in rows) if most is None else most
+    lows = [low for row in rows for _, low, _ in row.lines]
+    least = min(0.0, *lows, *(dot.value for row in rows for dot in row.dots), 0.0)
     names = [shortened(row.label, LONGEST_OF_ROW) for row in rows]
     longest = max(map(text_width, names))
 
@@ -175,7 +177,7 @@ def row_plot(
         drawn = Plot(
             width,
             height * len(rows) + TOP + BOTTOM,
-            x=(0, end or 1.0),
+            x=(least, end or 1.0),
             y=(len(rows) + 0.5, 0.5),
             left=round(room) + 16,
         )

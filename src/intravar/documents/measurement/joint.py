@@ -207,13 +207,12 @@ def _pairs_figure(words: Words, joint: Joint) -> list[blocks.Figure]:
     """Return which decisions are taken together more, or less, than the record explains."""
     rows = []
     for row in joint.pairs:
-        figure = row.correlation
-        if figure.value is not None:
-            low, high, value = (max(end or 0, 0) for end in (figure.low, figure.high, figure.value))
-            dot = Dot(value, number(figure.value))
+        value, low, high = row.correlation.value, row.correlation.low, row.correlation.high
+        if value is not None:
+            lines = [] if low is None or high is None else [("interval", low, high)]
             name = f"{words.label(row.first)}, {words.label(row.second)}"
-            rows.append(Labelled(name, [dot], [("interval", low, high)]))
-    title = "Which decisions go together more than the record explains"
+            rows.append(Labelled(name, [Dot(value, number(value))], lines))
+    title = "Which decisions go together more, or less, than the record explains"
     axis = "correlation of what is left unexplained"
     return (
         [blocks.row_figure("pairs-picture", title, rows, axis, most=1.0)] if len(rows) > 1 else []
