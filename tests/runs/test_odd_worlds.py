@@ -50,7 +50,6 @@ def read(found: Check) -> dict[str, tuple[int, int]]:
     parts = [observed]
     if found.beyond is not None:
         census, recipe = found.beyond.census, found.prepared.recipe
-        assert recipe is not None
         inside = found.beyond.drawn.codes[found.beyond.drawn.whole]
         parts = [observed.take(np.flatnonzero(_is_whole(found)))]
         codes = np.setdiff1d(np.arange(len(census.named)), inside)
@@ -189,7 +188,6 @@ def test_buckets_are_read_as_the_sample_is(tmp_path: Path):
     found = large(path)
     assert found.beyond is not None
     recipe = found.prepared.recipe
-    assert recipe is not None
     census = found.beyond.census
     codes = np.setdiff1d(np.arange(len(census.named)), found.beyond.drawn.codes)
     rows = as_measured(census, found.beyond.counts, rows_of(census, codes).collect())

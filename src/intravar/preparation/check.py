@@ -21,7 +21,7 @@ from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.decisions import Panels
 from intravar.preparation.duplicates import COPIES
 from intravar.preparation.kinds import understand_as
-from intravar.preparation.prepare import Prepared, prepare, strata_of_columns
+from intravar.preparation.prepare import Prepared, prepare, strata_of
 from intravar.preparation.recipe import Recipe
 from intravar.preparation.roles import assign_roles, missing_column
 from intravar.preparation.sample import (
@@ -38,11 +38,10 @@ from intravar.preparation.sample import (
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources.plain import far_columns, plain_table
 from intravar.sources.reading import ROW, Scanned, population_of, read_whole, scan_source
-from intravar.sources.texts import Forms
 from intravar.text import clean_name
 
 if TYPE_CHECKING:
-    from intravar.preparation.periods import Strata
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +227,8 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
     asked = request.of_each()
     roles = {name: assign_roles(stored, alone) for name, alone in asked.items()}
     physician, *decisions = map(clean_name, (request.physician, *request.decisions))
-    as_text = (physician, *decisions, *map(clean_name, request.categorical))
+    categorical = tuple(map(clean_name, request.categorical))
+    as_text = (physician, *decisions, *categorical)
     rows, forms = population_of(scanned, request.where, as_text)
     census = take_census(
         scanned, physician, decisions, positive=request.decision_positive, rows=rows
@@ -238,7 +238,13 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
     drawn = draw(census, size, request.random_state)
     table = sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
     is_sample = len(drawn.codes) < len(census.named) or not drawn.whole.all()
-    strata = _strata(census, request, forms) if is_sample else None
+
+    def values(name: str) -> pl.Series:
+        """Return the different values of a column in all rows."""
+        different = census.rows.select(name).unique().collect(engine="streaming")
+        return plain_table(different, categorical, forms=forms)[0][name]
+
+    strata = strata_of(values, request) if is_sample else None
     each = {}
     for (name, alone), counts in zip(asked.items(), census.counts, strict=True):
         prepared, notes = prepare(census, counts, table, roles[name], alone, forms, strata)
@@ -256,21 +262,10 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
     return each
 
 
-def _strata(census: Census, request: Request, forms: Forms) -> Strata:
-    """Find the levels and periods of all rows."""
-    as_text = tuple(map(clean_name, request.categorical))
-    every = {}
-    for name in map(clean_name, filter(None, (request.by, request.date))):
-        values = census.rows.select(name).unique().collect(engine="streaming")
-        every[name] = plain_table(values, as_text, forms=forms)[0][name]
-    return strata_of_columns(every, request)
-
-
 def _with_others(found: Check, census: Census, counts: Counts, drawn: Drawn) -> Check:
     """Return what was found in a sample with what is known of everybody else."""
     prepared, request = found.prepared, found.request
     recipe = prepared.recipe
-    assert recipe is not None
     known = census.known(counts)
     _refuse_odd_values(known, recipe)
     dropped = {why: count for why, count in prepared.dropped.items() if why not in counts.dropped}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -74,9 +74,9 @@ class Prepared:
     filled: dict[str, int]
     missing: Missing
     n_rows: int
+    recipe: Recipe
     cases: pl.DataFrame | None = None
     dealt: Mapping[str, Dealt] = field(default_factory=dict)
-    recipe: Recipe | None = None
     about_copies: str = ""
     same: tuple[tuple[str, ...], ...] = ()
 
@@ -133,7 +133,7 @@ def prepare(
     places = portion.rows[order]
     columns = [each.taken(order) for each in portion.columns]
     left = {name: plain[name][places] for name in (roles.by, roles.date) if name is not None}
-    strata = strata or strata_of_columns(left, request)
+    strata = strata or strata_of(left.__getitem__, request)
     said = {
         roles.physician: (counts.dropped.get(NOBODY, 0), census.said),
         roles.decision: (counts.dropped.get(UNDECIDED, 0), counts.said),
@@ -160,8 +160,8 @@ def prepare(
     ), notes
 
 
-def strata_of_columns(columns: Mapping[str, pl.Series], request: Request) -> Strata:
-    """Find the levels and periods that were asked for in columns of all rows."""
+def strata_of(values: Callable[[str], pl.Series], request: Request) -> Strata:
+    """Find the levels and periods that were asked for; `values` gives those of a column."""
     strata: dict[str, Levels] = {}
     if request.by is None and request.date is None:
         return strata
@@ -169,9 +169,9 @@ def strata_of_columns(columns: Mapping[str, pl.Series], request: Request) -> Str
     from intravar.preparation.periods import levels_of, periods_of
 
     if request.by is not None:
-        strata["by"] = levels_of(columns[clean_name(request.by)])
+        strata["by"] = levels_of(values(clean_name(request.by)))
     if request.date is not None:
-        strata["date"] = periods_of(columns[clean_name(request.date)], request.period or "year")
+        strata["date"] = periods_of(values(clean_name(request.date)), request.period or "year")
     return strata
 
 

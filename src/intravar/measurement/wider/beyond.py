@@ -53,7 +53,6 @@ def read_by(one: OneDecision) -> ReadBy:
     prepared, beyond = one.check.prepared, one.check.beyond
     dated: Any = one.dated
     assert beyond is not None
-    assert prepared.recipe is not None
     models: dict[str, Any] = {name: each.estimator for name, each in one.fitted.items()}
     if one.predicting is not None:
         models.setdefault(one.predicting[0], one.predicting[1].estimator)
