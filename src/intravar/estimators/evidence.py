@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -100,14 +100,14 @@ class Evidence:
 
     def with_physicians(self, known: pl.DataFrame) -> Self:
         """Return the same about other physicians; patients stay those that were learned from."""
-        return self._with(**{name: known[name].to_numpy() for name in self.known})
+        changes = {name: known[name].to_numpy() for name in self.known}
+        return replace(self, **changes)  # type: ignore[type-var]
 
     def with_differences(self, differences: pl.DataFrame) -> Self:
         """Return the same with another table of what physicians weigh otherwise."""
-        return self if self.differences is None else self._with(differences=differences)
-
-    def _with(self, **changes: Any) -> Self:
-        return replace(self, **changes)  # type: ignore[type-var]
+        if self.differences is None:
+            return self
+        return replace(self, differences=differences)  # type: ignore[type-var]
 
     def trials(self, n_patients: IntArray) -> IntArray | FloatArray:
         """Return how many pairs or patients stand behind every score."""
@@ -242,7 +242,7 @@ class EligibleRates(Evidence):
         if self.anchors is None:
             return same
         ends = (known[name].to_numpy() for name in self.anchors.columns())
-        return same._with(anchors=self.anchors.with_ranges(*ends))
+        return replace(same, anchors=self.anchors.with_ranges(*ends))
 
     def told(self, n: IntArray, n_for: IntArray) -> Told:
         """See :class:`Evidence`.

@@ -373,12 +373,9 @@ def funnel_limits(score: FloatArray, size: FloatArray, error: FloatArray | None)
     distance = (score - middle) * np.sqrt(precision)
     drawn_in = np.clip(distance, *np.quantile(distance, [DRAWN_IN, 1 - DRAWN_IN]))
     mean_square = float(np.mean(drawn_in**2))
-    excess = len(score) * mean_square / _left_of_normal() - (len(score) - 1)
+    # The mean square of standard normal values whose tails were drawn in.
+    end = float(norm.ppf(1 - DRAWN_IN))
+    left = 1 - 2 * DRAWN_IN - 2 * end * float(norm.pdf(end)) + 2 * DRAWN_IN * end**2
+    excess = len(score) * mean_square / left - (len(score) - 1)
     weight = float(precision.sum() - (precision**2).sum() / precision.sum())
     return FunnelLimits(middle, unit, float(np.sqrt(max(0.0, excess) / weight)))
-
-
-def _left_of_normal() -> float:
-    """Return the mean square of standard normal values whose tails were drawn in."""
-    end = float(norm.ppf(1 - DRAWN_IN))
-    return 1 - 2 * DRAWN_IN - 2 * end * float(norm.pdf(end)) + 2 * DRAWN_IN * end**2

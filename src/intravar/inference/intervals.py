@@ -170,16 +170,12 @@ def discordance_interval(
     ends = np.stack([2 * p.low * (1 - p.low), 2 * p.high * (1 - p.high)])
     straddles = (p.low <= 0.5) & (p.high >= 0.5)
     high = np.where(straddles, 0.5, ends.max(axis=0))
-    return Interval(ends.min(axis=0), high, _discordance_sd(k + 0.5, n - k + 0.5))
-
-
-def _discordance_sd(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the standard deviation of 2 p (1 - p) under p ~ Beta(a, b), from its moments."""
+    # The standard deviation under p ~ Beta(a, b), from its moments.
+    a, b = k + 0.5, n - k + 0.5
     s = a + b
     mean = 2 * a * b / (s * (s + 1))
     square = 4 * a * (a + 1) * b * (b + 1) / (s * (s + 1) * (s + 2) * (s + 3))
-    sd: FloatArray = np.sqrt(np.maximum(square - mean**2, 0.0))
-    return sd
+    return Interval(ends.min(axis=0), high, np.sqrt(np.maximum(square - mean**2, 0.0)))
 
 
 def overdispersion_standard_error(

@@ -61,11 +61,6 @@ def chained(conditional: Sequence[FloatArray]) -> FloatArray:
     return table
 
 
-def n_decisions_of(table: FloatArray) -> int:
-    """Return how many decisions a table of outcomes is about."""
-    return int(table.shape[1]).bit_length() - 1
-
-
 def marginal(table: FloatArray) -> FloatArray:
     """Return P(yes) of every decision whatever the others, one column each.
 
@@ -74,7 +69,7 @@ def marginal(table: FloatArray) -> FloatArray:
     >>> marginal(np.array([[0.4, 0.2, 0.1, 0.3]])).round(6).tolist()
     [[0.5, 0.4]]
     """
-    return np.asarray(table @ vectors(n_decisions_of(table)))
+    return np.asarray(table @ vectors(table.shape[1].bit_length() - 1))
 
 
 def differ(table: FloatArray) -> FloatArray:
@@ -100,9 +95,8 @@ def given_earlier(table: FloatArray) -> FloatArray:
     >>> given_earlier(np.array([[0.5, 0.0, 0.0, 0.5]])).tolist()
     [[0.5, 0.0]]
     """
-    n_decisions = n_decisions_of(table)
     columns = []
-    for decision in range(n_decisions):
+    for decision in range(table.shape[1].bit_length() - 1):
         # Later decisions summed out: blocks of 2^(k+1) combinations, the upper half with a yes.
         known = table.reshape(len(table), -1, 2 ** (decision + 1)).sum(axis=1)
         no, yes = np.split(known, 2, axis=1)

@@ -104,13 +104,14 @@ def learn_candidates(
     chosen = telling_columns(task.columns, y, code, rows, J)
     Z = np.column_stack([np.ones(len(y)), np.zeros(len(y)), task.columns[:, chosen]])
     first = common_trees(task.bins, y, code, rows, task.half)
-    Z[:, 1] = first.crossed(task.bins, rows, task.half)
+    Z[:, 1] = first.scores(task.bins, rows, task.half)
     begin = start if start is not None and len(start.mean) == Z.shape[1] + 2 else None
     hyper = learn_hyper(Z, y, code, rows, J, begin)
     # Once more, now that it is known who follows a rule closely and whose decisions say little.
-    rates = _rates(fit_rules(Z, y, code, rows, J, hyper))
+    low, high = expit(fit_rules(Z, y, code, rows, J, hyper).theta[:, -2:]).T
+    rates = Rates(high, low)
     second = common_trees(task.bins, y, code, rows, task.half, rates)
-    Z[:, 1] = score = second.crossed(task.bins, rows, task.half)
+    Z[:, 1] = score = second.scores(task.bins, rows, task.half)
     hyper = learn_hyper(Z, y, code, rows, J, hyper)
     rules = fit_rules(Z, y, code, rows, J, hyper)
     present = np.unique(code[rows])
@@ -131,8 +132,3 @@ def learn_candidates(
         second.worth_a_look(task.owner[chosen], task.filled.shape[1]),
     )
     return found, score
-
-
-def _rates(rules: PersonalRules) -> Rates:
-    low, high = expit(rules.theta[:, -2]), expit(rules.theta[:, -1])
-    return Rates(high, low)

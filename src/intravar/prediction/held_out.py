@@ -301,7 +301,7 @@ def _losses(tasks: Sequence[Task], columns: BoolArray) -> FloatArray:
     for task in tasks:
         for fold in range(task.n_folds):
             own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)
-            score = common_trees(bins, y, code, others, task.half).crossed(bins, others, task.half)
+            score = common_trees(bins, y, code, others, task.half).scores(bins, others, task.half)
             Z = np.column_stack([np.ones(len(y)), score])
             hyper = learn_hyper(Z, y, code, others, n_physicians)
             rules = fit_rules(Z, y, code, others, n_physicians, hyper)

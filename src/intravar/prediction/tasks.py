@@ -44,16 +44,13 @@ class ColumnScale(NamedTuple):
     mean: float = 0.0
     spread: float = 1.0
 
-    def rough(self, values: FloatArray) -> FloatArray:
-        """Return the column before it is centred and scaled."""
-        missing = np.isnan(values)
-        if self.marks:
-            return missing.astype(np.float64)
-        return np.where(missing, self.filled, np.clip(values, self.low, self.high) / self.scale)
-
     def column(self, values: FloatArray) -> FloatArray:
         """Return the column."""
-        return np.asarray((self.rough(values) - self.mean) / self.spread)
+        column = missing = np.isnan(values)
+        if not self.marks:
+            cut = np.clip(values, self.low, self.high) / self.scale
+            column = np.where(missing, self.filled, cut)
+        return np.asarray((column - self.mean) / self.spread)
 
 
 def column_scales(covariates: FloatArray) -> tuple[ColumnScale, ...]:
@@ -69,7 +66,7 @@ def column_scales(covariates: FloatArray) -> tuple[ColumnScale, ...]:
         if LEAST_MISSING <= missing.mean() < 1:
             candidates.append(ColumnScale(number, True))
         for each in candidates:
-            column = each.rough(values)
+            column = each.column(values)
             spread = column.std()
             if spread > 0 and np.ptp(column) > 0:
                 found.append(each._replace(mean=float(column.mean()), spread=float(spread)))

@@ -67,21 +67,19 @@ class CommonTrees:
 
     halves: tuple[Trees, Trees]
 
-    def crossed(self, bins: Bins, rows: IntArray, half: BoolArray) -> FloatArray:
-        """Return the score of all patients, given those learned from and everybody's half.
+    def scores(
+        self, bins: Bins, rows: IntArray | None = None, half: BoolArray | None = None
+    ) -> FloatArray:
+        """Return the score of all patients, given those learned from, if any, and their halves.
 
         A model of one half of the rows scores the other half, so that no score has seen its own
         patient's decision; patients that were not learned from get the mean of both models.
         """
         one, other = (trees.scores(bins) for trees in self.halves)
-        score = 0.5 * (one + other)
-        score[rows] = np.where(half, one, other)[rows]
+        score = np.asarray(0.5 * (one + other))
+        if rows is not None and half is not None:
+            score[rows] = np.where(half, one, other)[rows]
         return score
-
-    def scores(self, bins: Bins) -> FloatArray:
-        """Return the score of patients of whom none was learned from."""
-        one, other = (trees.scores(bins) for trees in self.halves)
-        return np.asarray(0.5 * (one + other))
 
     def worth_a_look(self, told: IntArray, n_columns: int) -> IntArray:
         """Return the columns at which forests look: all, unless they are very many.

@@ -222,7 +222,11 @@ def across_decisions(
             ]
         )
     excess = [_excess(everything, logits, k) for k in range(n_decisions)]
-    return Across(predicted, _steadiness(everything, logits), np.column_stack(excess))
+    # The second effects are those of going with colleagues.
+    at = [span.start + 1 for span in logits.spans]
+    covariance = everything.covariance[np.ix_(at, at)]
+    spread = np.sqrt(np.diag(covariance))
+    return Across(predicted, covariance / np.outer(spread, spread), np.column_stack(excess))
 
 
 def _design(pooled: FloatArray, known: BoolArray) -> FloatArray:
@@ -244,14 +248,6 @@ def _blended(
         weights = fit_blend(table[rest], decided[rest].astype(np.int64))
         found[out] = expit(weights[0] + table[out] @ weights[1:])
     return found
-
-
-def _steadiness(found: PhysicianEffects, logits: Logits) -> FloatArray:
-    """Return the correlation of the second effects, those of going with colleagues."""
-    at = [span.start + 1 for span in logits.spans]
-    covariance = found.covariance[np.ix_(at, at)]
-    spread = np.sqrt(np.diag(covariance))
-    return np.asarray(covariance / np.outer(spread, spread))
 
 
 def _excess(found: PhysicianEffects, logits: Logits, k: int) -> FloatArray:

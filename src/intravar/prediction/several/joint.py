@@ -46,14 +46,12 @@ def conditionals(
             table = _given_earlier(score, decided, k, code, fold)
         seen = table[np.arange(len(table)), positions(decided[:, :k])]
         y = decided[:, k]
-        if _fit(seen, y) > _fit(predicted[:, k], y):
+        with_them, without = (
+            log_likelihood(clipped_logit(chance), y).sum() for chance in (seen, predicted[:, k])
+        )
+        if with_them > without:
             found[k] = table
     return found
-
-
-def _fit(chance: FloatArray, y: IntArray) -> float:
-    """Return the log-likelihood of decisions."""
-    return float(log_likelihood(clipped_logit(chance), y).sum())
 
 
 def _given_earlier(
