@@ -70,8 +70,10 @@ _VARIABLE = re.compile(r"var\(--([\w-]+)\)")
 _FAMILY = re.compile(r"system-ui[^;}]*")
 
 
-def on_paper(svg: str, looks: Mapping[str, Look]) -> str:
+def on_paper(svg: str, looks: Mapping[str, Look], centimetres: float | None = None) -> str:
     """Return a picture that stands alone, with its style and the light colours in it.
+
+    A file of its own also needs a size: so many `centimetres` wide, and as high as it is drawn.
 
     Examples
     --------
@@ -80,7 +82,10 @@ def on_paper(svg: str, looks: Mapping[str, Look]) -> str:
     ('<svg viewBox="0 0 20 10">', '<g fill="#1c1c1e"/></svg>')
     """
     css = files("intravar.documents").joinpath("templates", "charts.css").read_text("utf-8")
-    opening, _, marks = svg.partition(">")
+    opening, _, marks = str(svg).partition(">")
+    if centimetres is not None:
+        _, _, wide, high = map(float, opening.partition('viewBox="')[2].partition('"')[0].split())
+        opening += f' width="{centimetres:g}cm" height="{centimetres * high / wide:.3f}cm"'
     every = INKS | dict(looks)
     return _VARIABLE.sub(
         lambda name: every[name[1]].light if name[1] in every else "currentColor",

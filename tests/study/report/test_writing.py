@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 
 from intravar.cli import main
+from intravar.documents.typesetting import PPI
 from intravar.errors import InputError
 from intravar.study.report import FORMATS, write_report
 from intravar.study.results import read_study
@@ -34,6 +36,25 @@ def test_all_formats(tmp_path: Path) -> None:
         assert path.read_bytes().startswith(heads[path.suffix])
     assert {path.suffix for path in written} == {".html", *heads}
     assert not list(folder.rglob("*.part"))
+
+
+def test_figures_are_18_centimetres_wide(tmp_path: Path) -> None:
+    folder = make_results(tmp_path / "results")
+    name = "score2-panels"
+    write_report(folder, ["svg", "png", "pdf"])
+    vector = (folder / "figures" / f"{name}.svg").read_text("utf-8")
+    sizes = re.match(
+        r'<svg [^>]*viewBox="0 0 (\d+) (\d+)"[^>]* width="18cm" height="([\d.]+)cm">', vector
+    )
+    assert sizes is not None
+    wide, high, centimetres = map(float, sizes.groups())
+    assert centimetres == pytest.approx(18 * high / wide, abs=0.001)
+    picture = (folder / "figures" / f"{name}.png").read_bytes()
+    assert int.from_bytes(picture[16:20], "big") == pytest.approx(PPI * 18 / 2.54, abs=1)
+    paper = (folder / "figures" / f"{name}.pdf").read_bytes()
+    box = re.search(rb"/MediaBox\s*\[0 0 ([\d.]+)", paper)
+    assert box is not None
+    assert float(box[1]) == pytest.approx(72 * 18 / 2.54, abs=0.1)
 
 
 def test_made_twice_it_is_the_same(score2_folder: Path) -> None:

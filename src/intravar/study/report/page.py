@@ -90,6 +90,8 @@ def configuration_hash(results: Study) -> str:
     return digest(json.dumps(chosen, sort_keys=True).encode())
 
 
+#: Width of a figure in a file of its own.
+CENTIMETRES = 18
 #: What each format gives.
 FORMATS = {
     "html": "report.html, the page",
@@ -131,7 +133,7 @@ def write_report(
         made["report.html"] = study_page(results).encode()
     pictures = [name for name in chosen if name in ("svg", "png", "pdf")]
     for figure in figures_of(results) if pictures else ():
-        svg = on_paper(figure.svg(results, WIDE), looks_of_study(results))
+        svg = on_paper(figure.svg(results, WIDE), looks_of_study(results), CENTIMETRES)
         for name in pictures:
             content = svg.encode() if name == "svg" else drawn(svg, name)
             made[f"figures/{figure.name}.{name}"] = content
