@@ -1,5 +1,6 @@
 """What may be read off a measurement, test by test; and that it claims no more than it should."""
 
+import warnings
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -93,6 +94,11 @@ def pairs() -> Pairs:
         ),
         (replace(SOUND, group=explaining(0.05)), "group only", "explains hardly anything"),
         (replace(SOUND, group=explaining(-0.02)), "group only", "explains hardly anything"),
+        (
+            Grounds(rates(), replace(GROUP, explained=None), HALVES, 12.0, explained=0.03),
+            "group only",
+            "explains hardly anything",
+        ),
         (
             replace(SOUND, group=replace(GROUP, explained=Explained(0.6, 0.5, 0.7, 0.05))),
             "group only",
@@ -337,3 +343,30 @@ def test_panels_without_patients_in_common_are_not_ranked():
     assert case_mix(observed, chance) < limits.COMPARABLE
     dealt = replace(observed, code=random.permutation(observed.code), _learned={})
     assert case_mix(dealt, chance) > 0.9
+
+
+def test_what_a_rule_explains_is_the_variance_between_those_whom_it_tells_apart() -> None:
+    random = np.random.default_rng(3)
+    high, low = random.uniform(0.05, 0.95, (2, 5))
+    eligible, n = random.integers(1, 400, 5), np.full(5, 400)
+    evidence = replace(rates(), p_high=high, p_low=low, n_eligible=eligible.astype(float))
+    literal = []
+    for at in range(5):
+        p = np.repeat((high[at], low[at]), (eligible[at], 400 - eligible[at]))
+        literal.append(p.var() / (p.mean() * (1 - p.mean())))
+    assert evidence.explained(n) == pytest.approx(np.median(literal))
+
+
+@pytest.mark.usefixtures("learned_once")
+def test_the_latent_rule_ranks_nobody_where_the_record_explains_next_to_nothing() -> None:
+    """17 hospitals whose rates differ, three yes/no columns that move a rate by a fifth."""
+    random = np.random.default_rng(1)
+    n, who = 17 * 260, np.repeat(np.arange(17), 260)
+    x = random.integers(0, 2, (n, 3))
+    rate = random.uniform(0.25, 0.75, 17)[who] + 0.2 * ((x.sum(axis=1) >= 2) - 0.5)
+    y = (random.random(n) < rate).astype(int)
+    table = pl.DataFrame({"who": who, "y": y, **{f"x{at}": x[:, at] for at in range(3)}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = intravar.measure(table, physician="who", decision="y", method="latent-rule")
+    assert found.verdict in UNRANKED

@@ -136,6 +136,13 @@ class Evidence:
         """
         return float("inf")
 
+    def explained(self, n: IntArray) -> float:
+        """Return the share of how a usual physician's decisions vary that the rule explains.
+
+        Given are the patients of every physician. Infinite where a method has no rule of its own.
+        """
+        return float("inf")
+
     def predicted(self) -> tuple[FloatArray, FloatArray] | None:
         """Return P(yes) of every patient by predictions that know the physician, and that do not.
 
@@ -266,6 +273,16 @@ class EligibleRates(Evidence):
 
         probability = np.clip(self.probability, _TINY, 1 - _TINY)
         return rates_over_limits(logit(probability), observed, seed)
+
+    def explained(self, n: IntArray) -> float:
+        """See :class:`Evidence`: the variance between the eligible and the others."""
+        share = np.clip(self.n_eligible / np.maximum(n, 1), 0.0, 1.0)
+        rate = share * self.p_high + (1 - share) * self.p_low
+        between = share * (1 - share) * self.discrimination**2
+        known = np.isfinite(between) & (rate > 0) & (rate < 1)
+        if not known.any():
+            return float("inf")
+        return float(np.median(between[known] / (rate * (1 - rate))[known]))
 
     def cases(self) -> tuple[str, FloatArray, float] | None:
         """See :class:`Evidence`."""

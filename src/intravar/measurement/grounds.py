@@ -147,6 +147,7 @@ def concluded(
         with_rates=rank_correlation(scores.discordance, any_two(scores.n_patients, scores.n_for)),
         with_patients=order_of_patients(scores),
         n_ranked=table["rank"].count(),
+        explained=evidence.explained(scores.n_patients),
     )
     return Appraisal(scores, table, halves, group, judge(grounds))
 

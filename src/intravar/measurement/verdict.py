@@ -121,6 +121,9 @@ class Grounds:
         None where that hardly differs.
     n_ranked
         Physicians with a rank; None where nobody counted them.
+    explained
+        Share of how the decisions of a usual physician vary that is explained; infinite where a
+        method cannot tell.
     """
 
     evidence: Evidence
@@ -134,6 +137,7 @@ class Grounds:
     over_limits: float = float("inf")
     with_patients: float | None = None
     n_ranked: int | None = None
+    explained: float = float("inf")
 
 
 def judge(grounds: Grounds) -> Verdict:
@@ -211,7 +215,7 @@ def _against_ranks(grounds: Grounds, group: Group) -> list[str]:
     anchors = grounds.evidence.anchors
     reliability = ranking_reliability(group, grounds.halves)
     values = {
-        "explained": float("inf") if group.explained is None else group.explained.usual,
+        "explained": grounds.explained if group.explained is None else group.explained.usual,
         # Rounded it must not look like the limit that it is below.
         "reliability": min(max(reliability, 0.0), RANKABLE - 0.01),
         "with_rates": -1.0 if grounds.with_rates is None else grounds.with_rates,
