@@ -100,10 +100,10 @@ def test_screens_ask_under_the_names_that_messages_use() -> None:
     seen = at_first_sight(pl.DataFrame({"doctor": ["Ann", "Ben"], "statin": [0, 1]}), 2)
     draft, shown = Draft(Path("/data/a.csv")), seen | {"notes": []}
     html = unescape(
-        bytes(screen("table", draft=draft, seen=shown, error="", asked={}).body).decode()
+        bytes(screen("table", draft=draft, preview=shown, error="", asked={}).body).decode()
     )
     earlier = [Measured(Path("/data/before"), "2026", "group only")]
-    content: dict[str, Any] = {"draft": draft, "found": [], "earlier": earlier, "job": None}
+    content: dict[str, Any] = {"draft": draft, "checks": [], "earlier": earlier, "job": None}
     html += unescape(bytes(screen("check", name="mine", **content).body).decode())
     for label in set(ON_SCREEN.values()) - {"Which patients?"}:
         assert re.search(f'[">]{label}["<]', html), label

@@ -204,13 +204,13 @@ def at_first_sight(table: pl.DataFrame, n_rows: int) -> dict[str, Any]:
     Examples
     --------
     >>> table = pl.DataFrame({"doctor": ["Ann", "Ben", "Cem"] * 50, "statin": [0, 1] * 75})
-    >>> found = at_first_sight(table, 150)
-    >>> found["physician"]["why"]
+    >>> preview = at_first_sight(table, 150)
+    >>> preview["physician"]["why"]
     "'doctor' is named like whoever decides; it has 3 different values."
-    >>> found["decision"]["column"], found["columns"][0]["levels"]
+    >>> preview["decision"]["column"], preview["columns"][0]["levels"]
     ('statin', ['Ann', 'Ben', 'Cem'])
     """
-    columns = [_seen(column) for column in table.iter_columns()]
+    columns = [_described(column) for column in table.iter_columns()]
     most = max(table.height / LEAST_PANEL, 3)
     deciders = [
         each for each in columns if 3 <= each["distinct"] <= most and each["kind"] != "date"
@@ -228,12 +228,12 @@ def at_first_sight(table: pl.DataFrame, n_rows: int) -> dict[str, Any]:
     }
 
 
-def _seen(column: pl.Series) -> dict[str, Any]:
+def _described(column: pl.Series) -> dict[str, Any]:
     """Return what a column seems to hold, some values, and all of them if they are few."""
     distinct = column.drop_nulls().unique(maintain_order=True)
     try:
-        found = understand(column)
-        kind, note = str(found.kind), found.note
+        content = understand(column)
+        kind, note = str(content.kind), content.note
     except InputError as error:
         kind, note = "unclear", error.naming(on_screen)
     few = distinct.sort().to_list() if len(distinct) <= MOST_VALUES else []

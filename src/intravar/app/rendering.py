@@ -21,10 +21,15 @@ STEPS = ("Table", "Columns", "Check", "Measure", "Result")
 
 @cache
 def _environment() -> Environment:
-    made = environment("intravar.app", {"key": key_of})
-    made.globals |= {"steps": STEPS, "version": __version__, "n_conditions": CONDITIONS}
-    made.globals |= {"operators": OPERATORS, "uses": USES, "fields": FIELDS, "reading": READING}
-    return made
+    templates = environment("intravar.app", {"key": key_of})
+    templates.globals |= {"steps": STEPS, "version": __version__, "n_conditions": CONDITIONS}
+    templates.globals |= {
+        "operators": OPERATORS,
+        "uses": USES,
+        "fields": FIELDS,
+        "reading": READING,
+    }
+    return templates
 
 
 def screen(name: str, /, status: int = 200, **content: Any) -> HTMLResponse:

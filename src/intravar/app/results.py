@@ -110,8 +110,8 @@ async def compare(request: Request) -> Response:
     folders = [desk.places.opened(key)[0] for key in keys]
     first, second = map(str, folders)
     words = "Comparing the two measurements"
-    found = await desk.answer(words, "compare", first=first, second=second)
-    return screen("compare", found=found, folders=folders, keys=keys)
+    changes = await desk.answer(words, "compare", first=first, second=second)
+    return screen("compare", changes=changes, folders=folders, keys=keys)
 
 
 async def explain(request: Request) -> Response:
@@ -125,16 +125,16 @@ async def explain(request: Request) -> Response:
     if request.method == "POST":
         desk.may_see.add((key, physician))
         return RedirectResponse(f"/explain/{key}?{urlencode({'physician': physician})}", 303)
-    found = None
+    cases = None
     if (key, physician) in desk.may_see:
         words = "Looking for the cases"
-        found = await desk.answer(words, "explain", folder=str(folder), physician=physician)
+        cases = await desk.answer(words, "explain", folder=str(folder), physician=physician)
     return screen(
         "explain",
         key=key,
         physicians=physicians,
         physician=physician,
-        found=found,
+        cases=cases,
         words=published.words,
     )
 
@@ -146,9 +146,9 @@ async def review(request: Request) -> Response:
     """Show the pair that is next, or what a review would give before any were drawn."""
     desk, key, folder, _ = _asked(request)
     asked = {name: request.query_params.get(name) for name in ("reviewer", "pair")}
-    found = await desk.answer("Looking up the pairs", "review", folder=str(folder), **asked)
-    name = "review_plan" if found["plan"] else "review"
-    return screen(name, key=key, found=found)
+    state = await desk.answer("Looking up the pairs", "review", folder=str(folder), **asked)
+    name = "review_plan" if state["plan"] else "review"
+    return screen(name, key=key, review=state)
 
 
 async def draw_pairs(request: Request) -> Response:
@@ -169,8 +169,8 @@ async def answer_pair(request: Request) -> Response:
     form = await request.form()
     names = ("pair", "answer", "reason", "comment", "reviewer")
     given = {name: str(form.get(name, "")) for name in names}
-    shown = f"/review/{key}?{urlencode({'reviewer': given['reviewer']})}"
-    onward, words = RedirectResponse(shown, 303), "Keeping the answer"
+    address = f"/review/{key}?{urlencode({'reviewer': given['reviewer']})}"
+    onward, words = RedirectResponse(address, 303), "Keeping the answer"
     return desk.begin(words, lambda _: onward, "keep_answer", folder=str(folder), **given)
 
 
@@ -178,7 +178,7 @@ async def read_answers(request: Request) -> Response:
     """Add what the answers tell to the measurement, and say it."""
     desk, key, folder, _ = _asked(request)
 
-    def shown(found: dict[str, Any]) -> Response:
-        return screen("review_read", key=key, found=found)
+    def page(summary: dict[str, Any]) -> Response:
+        return screen("review_read", key=key, summary=summary)
 
-    return desk.begin("Working out what the answers tell", shown, "read_review", folder=str(folder))
+    return desk.begin("Working out what the answers tell", page, "read_review", folder=str(folder))

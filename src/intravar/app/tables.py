@@ -89,8 +89,8 @@ async def example(request: Request) -> Response:
     """Open the example's table."""
     desk = desk_of(request)
     draft = desk.keep(Draft(desk.places.tables() / EXAMPLE_FILE))
-    shown = f"/table/{draft.id}"
-    return desk.begin(MAKING, lambda _: _to(shown), "example", path=str(draft.source))
+    address = f"/table/{draft.id}"
+    return desk.begin(MAKING, lambda _: _to(address), "example", path=str(draft.source))
 
 
 async def task(request: Request) -> Response:
@@ -115,18 +115,20 @@ async def table(request: Request) -> Response:
         except InputError as refused:
             draft.error = refused.naming(on_screen)
             return _to(f"/table/{draft.id}")
-    seen: dict[str, Any] | None = None
+    preview: dict[str, Any] | None = None
     error = draft.error
     try:
         source = str(draft.source)
-        seen = await desk.answer("Reading the table", "look", source=source, reading=draft.reading)
+        preview = await desk.answer(
+            "Reading the table", "look", source=source, reading=draft.reading
+        )
     except OutsideError:
         raise
     except InputError as refused:
         error = error or refused.naming(on_screen)
     draft.error = ""
     status = 400 if error else 200
-    return screen("table", status, draft=draft, seen=seen, error=error, asked=draft.asked)
+    return screen("table", status, draft=draft, preview=preview, error=error, asked=draft.asked)
 
 
 async def check(request: Request) -> Response:
@@ -135,13 +137,13 @@ async def check(request: Request) -> Response:
     draft = desk.draft(request.path_params["draft"])
     draft.request()
     source = str(draft.source)
-    found = await desk.answer("Checking the table", "check", source=source, asked=draft.asked)
-    draft.expected = sum(each["estimated_seconds"] for each in found)
+    checks = await desk.answer("Checking the table", "check", source=source, asked=draft.asked)
+    draft.expected = sum(each["estimated_seconds"] for each in checks)
     decision = str(draft.asked.get("decision_word") or draft.asked["decision"])
     return screen(
         "check",
         draft=draft,
-        found=found,
+        checks=checks,
         name=plain_name(f"{draft.source.name.split('.')[0]} {decision}".replace(",", " ")),
         earlier=desk.places.measurements(),
         job=desk.job,

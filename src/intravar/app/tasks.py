@@ -128,7 +128,7 @@ def review(folder: str, reviewer: str | None, pair: str | None) -> dict[str, Any
     left = [each.pair for each in pairs if who not in each.answers]
     known = {each.pair: at for at, each in enumerate(pairs)}
     at = known.get(pair or "", known[left[0]] if left else len(pairs) - 1)
-    shown = asdict(pairs[at])
+    current = asdict(pairs[at])
     return {
         "plan": None,
         "question": pair_review.QUESTION,
@@ -141,8 +141,8 @@ def review(folder: str, reviewer: str | None, pair: str | None) -> dict[str, Any
         "at": at,
         "before": pairs[at - 1].pair if at else None,
         "after": pairs[at + 1].pair if at + 1 < len(pairs) else None,
-        "shown": shown,
-        "given": shown["answers"].get(who),
+        "pair": current,
+        "given": current["answers"].get(who),
     }
 
 
