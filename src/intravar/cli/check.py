@@ -41,33 +41,35 @@ def check(
 
     secret = None if key is None else publication.read_key(key)
     console = cli.Console(highlight=False, quiet=quiet)
-    told: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     several = len(request.decisions) > 1
-    for decision, found in checked_each(source, request).items():
-        cannot = publication.unmeasurable(found, _shown_names(found, show_names, secret))
-        told[decision] = publication.plain(publication.published_check(found, several=several)) | {
+    for decision, checked in checked_each(source, request).items():
+        cannot = publication.unmeasurable(checked, _shown_names(checked, show_names, secret))
+        answers[decision] = publication.plain(
+            publication.published_check(checked, several=several)
+        ) | {
             "not_measurable": cannot,
-            "estimated_seconds": round(found.cost.here().seconds, 1),
+            "estimated_seconds": round(checked.cost.here().seconds, 1),
         }
         if not as_json:
-            _print_check(console, found, cannot, several)
+            _print_check(console, checked, cannot, several)
             if verbose:
-                cli.print_request(console, found.request)
+                cli.print_request(console, checked.request)
     if as_json:
-        asked = told if several else told[request.decision]
+        asked = answers if several else answers[request.decision]
         typer.echo(json.dumps(asked, indent=1, default=str))
 
 
 def _print_check(
-    console: cli.Console, found: Check, cannot: list[dict[str, Any]], several: bool
+    console: cli.Console, check: Check, cannot: list[dict[str, Any]], several: bool
 ) -> None:
-    words = found.request.words
-    columns = publication.column_rows(found, several=several)
+    words = check.request.words
+    columns = publication.column_rows(check, several=several)
     print_blocks(console, [documents.columns_table(columns, words)], "see --json")
     console.print()
-    console.say(*publication.check_lines(found, several=several))
+    console.say(*publication.check_lines(check, several=several))
     _print_unmeasurable(console, cannot, words)
-    cli.print_leaks(console, found.leak_lines(), words)
+    cli.print_leaks(console, check.leak_lines(), words)
 
 
 def print_blocks(console: cli.Console, blocks: Sequence[Block], where: str) -> None:
@@ -76,9 +78,9 @@ def print_blocks(console: cli.Console, blocks: Sequence[Block], where: str) -> N
         console.print(part)
 
 
-def _shown_names(found: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:
+def _shown_names(check: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:
     """Return what to call each physician; None where nobody is to be named."""
-    names = [str(name) for name in found.panels.table["physician"]]
+    names = [str(name) for name in check.panels.table["physician"]]
     if show_names:
         return {name: name for name in names}
     return None if key is None else publication.Pseudonyms.of(names, key).by_name

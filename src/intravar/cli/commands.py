@@ -50,13 +50,13 @@ class _WhenAskedFor(UserDict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         module, _, function = super().__getitem__(name).partition(".")
-        found = getattr(import_module(f"intravar.cli.{module}"), function)
-        if not isinstance(found, typer.Typer):
-            command, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
-            found.command(name)(command)
-        made = get_command(found)
-        made.name = name
-        return made
+        loaded = getattr(import_module(f"intravar.cli.{module}"), function)
+        if not isinstance(loaded, typer.Typer):
+            command, loaded = loaded, typer.Typer(add_completion=False, rich_markup_mode=None)
+            loaded.command(name)(command)
+        click_command = get_command(loaded)
+        click_command.name = name
+        return click_command
 
 
 class _Commands(TyperGroup):

@@ -69,14 +69,14 @@ def measure(
             progress.note(COMPILING)
         settings = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
         try:
-            found = intravar.measure(source, request, progress=progress, settings=settings)
+            measured = intravar.measure(source, request, progress=progress, settings=settings)
         except KeyboardInterrupt:
             if settings.kept_in is not None and settings.kept_in.is_dir():
                 progress.note(KEPT.format(folder=settings.kept_in))
             raise
         progress.step("writing the report")
         published = intravar.write_measurement(
-            found,
+            measured,
             out,
             show_names=show_names,
             key=key,
@@ -85,20 +85,20 @@ def measure(
         )
         settings.clear_unfinished()
     if as_json:
-        told = publication.plain(published)
+        answer = publication.plain(published)
         for name, rows in publication.tables_of(published).items():
-            told[f"{name}_rows" if name in told else name] = rows.to_dicts()
-        typer.echo(json.dumps(told, default=str))
+            answer[f"{name}_rows" if name in answer else name] = rows.to_dicts()
+        typer.echo(json.dumps(answer, default=str))
     else:
         console = cli.Console(highlight=False, quiet=quiet)
-        _print_all(console, found, published, out)
+        _print_all(console, measured, published, out)
         if verbose:
-            cli.print_request(console, request, found.seconds)
+            cli.print_request(console, request, measured.seconds)
     if not any(each.n_reportable + each.n_banded for each in published.decisions):
         raise typer.Exit(endings.NOBODY_REPORTABLE)
 
 
-def _print_all(console: cli.Console, found: Measurement, published: Published, out: Path) -> None:
+def _print_all(console: cli.Console, results: Measurement, published: Published, out: Path) -> None:
     words, joint = published.words, published.joint
     if joint is not None:
         _print_joint(console, joint, words)
@@ -107,7 +107,7 @@ def _print_all(console: cli.Console, found: Measurement, published: Published, o
             console.print()
             console.print(cli.Text(f"{words.label(each.decision)} by itself", style="bold"))
         _print_results(console, each, words)
-    for name, measured in found.decisions.items():
+    for name, measured in results.decisions.items():
         leaks = measured.check.leak_lines()
         named = [f"{words.label(name)}: {line}" for line in leaks] if joint is not None else leaks
         cli.print_leaks(console, named, words)
@@ -117,8 +117,8 @@ def _print_all(console: cli.Console, found: Measurement, published: Published, o
         console.say(f"warning: {warning}")
     console.print()
     console.print(cli.Text(f"report: {out / 'report.html'}"), soft_wrap=True)
-    if told := privacy_words(publication.private_folder(out)):
-        console.say(f"warning: {told}")
+    if problem := privacy_words(publication.private_folder(out)):
+        console.say(f"warning: {problem}")
     console.print(
         cli.Text(f"kept for you alone (key, pairs): {publication.private_folder(out)}"),
         soft_wrap=True,
@@ -129,15 +129,15 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
     verdict = cli.Text(decision.verdict.upper(), style="bold")
     console.print(verdict.append(f": {'; '.join(decision.verdict_reasons)}", style="not bold"))
     console.print()
-    made = documents.decider_table(decision, words)
-    told = [row for row in made.rows if row.shown]
-    if told:
-        print_blocks(console, [made], "see physicians.csv")
+    table = documents.decider_table(decision, words)
+    shown = [row for row in table.rows if row.shown]
+    if shown:
+        print_blocks(console, [table], "see physicians.csv")
         console.print()
         if not decision.n_ranked:
             ranges = ", those with a range last" * bool(decision.n_banded)
             console.say(words.fill(NOT_RANKED, ranges=ranges))
-        first = decision.physicians[told[0].p or 0]
+        first = decision.physicians[shown[0].p or 0]
         line = measurement.in_words(vars(first), decision.claim, words, decision.compared)
         order = "" if first.rank is None else "The most consistent by rank, "
         console.say(f"{order}{first.physician}: {line}")
@@ -147,7 +147,7 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
     console.say(*documents.summary_lines(decision, words))
     for part in (decision.by, decision.course):
         console.say(*(() if part is None else part.lines))
-    if not told:
+    if not shown:
         bars = " and ".join(map(flag_of, decision.barred_by))
         console.say(
             words.fill("No {decider} has a figure.") + f" The bar is set by {bars}." * bool(bars)
@@ -175,10 +175,10 @@ def _print_joint(console: cli.Console, joint: Joint, words: Words) -> None:
     """Print the joint figures of all, and the table of those who have one."""
     console.say(*publication.joint_lines(joint, words))
     console.print()
-    made = documents.together_table(words, joint)
-    silent = sum(not row.shown for row in made.rows)
-    if silent < len(made.rows):
-        print_blocks(console, [made], "see joint.csv")
+    table = documents.together_table(words, joint)
+    silent = sum(not row.shown for row in table.rows)
+    if silent < len(table.rows):
+        print_blocks(console, [table], "see joint.csv")
         console.print()
     if joint.n_banded:
         few = f"{words.counted(joint.n_banded)} with a range: {publication.NOT_SHOWN}"

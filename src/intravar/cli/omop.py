@@ -56,7 +56,7 @@ def omop(
     if out.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"unknown format '{out.suffix or out.name}'; end it in .parquet or .csv")
     checked_target(out)
-    found = intravar.omop_patients(
+    patients = intravar.omop_patients(
         source,
         drug=sources.parse_drugs(drug),
         covariates=listed(covariates),
@@ -73,10 +73,10 @@ def omop(
     with whole_file(out) as beside:
         make_private(beside)
         if out.suffix.lower() == ".parquet":
-            found.table.write_parquet(beside)
+            patients.table.write_parquet(beside)
         else:
-            beside.write_text(publication.safe_csv(found.table), "utf-8")
-    steps = {words: publication.shown(count, SMALLEST_CELL) for words, count in found.steps}
+            beside.write_text(publication.safe_csv(patients.table), "utf-8")
+    steps = {words: publication.shown(count, SMALLEST_CELL) for words, count in patients.steps}
     if as_json:
         typer.echo(json.dumps({"out": str(out), "steps": steps}, indent=1))
         return
@@ -85,16 +85,18 @@ def omop(
     cli.say(f"table of patients (patient-level): {out}")
     if warning := privacy_words(out):
         cli.say(f"warning: {warning}")
-    for name in found.decisions:
-        if found.table[name].drop_nulls().n_unique() < 2:
-            about = "every decision" if len(found.decisions) == 1 else f"every decision of '{name}'"
+    for name in patients.decisions:
+        if patients.table[name].drop_nulls().n_unique() < 2:
+            about = (
+                "every decision" if len(patients.decisions) == 1 else f"every decision of '{name}'"
+            )
             cli.say(
                 f"{about} is the same: there is nothing to compare; a longer --window, another "
                 "--drug or --all-users may help"
             )
             return
     dated = "" if date is None else f" --date {shlex.quote(date)}"
-    decisions = shlex.quote(",".join(found.decisions))
+    decisions = shlex.quote(",".join(patients.decisions))
     typer.echo(
         f"next: intravar check {out} --physician {sources.PHYSICIAN} --decision {decisions}{dated}"
     )

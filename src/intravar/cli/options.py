@@ -55,14 +55,14 @@ def _declared(own: inspect.Parameter, words: Mapping[str, str]) -> inspect.Param
     """Make an option of a parameter, or an argument if its words call it so."""
     if own.name not in words or get_origin(own.annotation) is Annotated:
         return own
-    told = words[own.name]
-    head = _HEAD.match(told)
-    told = told[head.end() :] if head else told
+    text = words[own.name]
+    head = _HEAD.match(text)
+    text = text[head.end() :] if head else text
     if head and not head[1].startswith("--"):
-        declared = typer.Argument(metavar=head[1], help=told, show_default=False)
+        declared = typer.Argument(metavar=head[1], help=text, show_default=False)
     else:
         flags = head[1].split() if head else [flag_of(own.name)]
-        declared = typer.Option(*flags, help=told or None, hidden=not told)
+        declared = typer.Option(*flags, help=text or None, hidden=not text)
     return own.replace(annotation=Annotated[own.annotation, declared])
 
 
@@ -98,8 +98,8 @@ def of_request(*left_out: str, **words: str) -> Callable[[Command], Command]:
                 for name, value in values.items()
                 if value not in (None, [])
             }
-            found, request = requested(source, None, options | {"words": given.pop("words")})
-            command(source=found, request=request, **given)
+            table, request = requested(source, None, options | {"words": given.pop("words")})
+            command(source=table, request=request, **given)
 
         file = inspect.Parameter(
             "words", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Path | None

@@ -39,13 +39,13 @@ def table(
 ) -> Table:
     """Return a table of text from others, without lines; columns on the right go by their heads."""
     left = (0, 0, 0, gap)
-    made = Table(box=None, pad_edge=False, padding=left, title=title, title_justify="left")
+    grid = Table(box=None, pad_edge=False, padding=left, title=title, title_justify="left")
     for head in heads:
         side: Literal["left", "right"] = "right" if head in right else "left"
-        made.add_column(Text(head), justify=side, no_wrap=head in unbroken, overflow="fold")
+        grid.add_column(Text(head), justify=side, no_wrap=head in unbroken, overflow="fold")
     for row in rows:
-        made.add_row(*map(Text, row))
-    return made
+        grid.add_row(*map(Text, row))
+    return grid
 
 
 class Console(console.Console):
@@ -125,8 +125,8 @@ class StepLines(_TimeLeft):
         _line(note=words)
 
 
-def _line(**told: Any) -> None:
-    print(json.dumps(told | {"at": time.time()}), file=sys.stderr, flush=True)
+def _line(**message: Any) -> None:
+    print(json.dumps(message | {"at": time.time()}), file=sys.stderr, flush=True)
 
 
 def _interrupt_when_closed() -> None:
@@ -181,12 +181,12 @@ class StepProgress(_TimeLeft):
         What parts have taken tells the time that is left better than any estimate.
         """
         left = self._left(done, total, left)
-        told = [
+        parts = [
             f"{done} of {total} parts",
             f"about {_time(left)} left" if left is not None and done < total else "",
             words,
         ]
-        line = ", ".join(each for each in told if each)
+        line = ", ".join(each for each in parts if each)
         for task in self._live.task_ids:
             self._live.update(task, more=escape(line))
         # One line for every tenth of all parts.
@@ -229,8 +229,8 @@ def print_leaks(console: Console, lines: list[str], words: Words) -> None:
     console.print()
     console.print("POSSIBLE LEAKS: these columns may give the decision away", style="bold red")
     console.say(*(f"  {line}" for line in lines), style="red")
-    told = (
+    advice = (
         "If a column is known only after the decision, name it with --after; "
         "compared by it, every {decider} looks consistent."
     )
-    console.say(words.fill(told))
+    console.say(words.fill(advice))

@@ -22,21 +22,21 @@ HOW = (
 @described()
 def plan(folder: Path, as_json: bool = False) -> None:
     """Print how wide the interval would be for 30, 60, 120 and 240 pairs."""
-    found = review.plan(folder)
+    planned = review.plan(folder)
     if as_json:
-        typer.echo(json.dumps(asdict(found)))
+        typer.echo(json.dumps(asdict(planned)))
         return
     words = _words(folder)
     cli.say(
         words.fill(
             "{n_frame:,} pairs of {cases} are alike in the record; of 100, "
             "{record:.0f} were decided differently.",
-            n_frame=found.n_frame,
-            record=100 * found.record,
+            n_frame=planned.n_frame,
+            record=100 * planned.record,
         )
     )
-    basis = "as reviewed so far" if found.reviewed else "a guess, before anything is reviewed"
-    first, second = (round(100 * share) for share in found.comparable)
+    basis = "as reviewed so far" if planned.reviewed else "a guess, before anything is reviewed"
+    first, second = (round(100 * share) for share in planned.comparable)
     cli.say(
         f"Thought comparable: {first} of 100 pairs decided differently, {second} of 100 decided "
         f"alike ({basis})."
@@ -49,7 +49,7 @@ def plan(folder: Path, as_json: bool = False) -> None:
             _interval(each.low, each.high),
             _interval(each.published_low, each.published_high),
         )
-        for each in found.sizes
+        for each in planned.sizes
     ]
     cli.Console(highlight=False).print(cli.table(heads, rows, right=heads))
     cli.say("Published figures are rounded, with few pairs more so: small numbers must not show.")
@@ -82,7 +82,7 @@ def draw(
     The packet holds neither decisions nor physicians; which pairs were decided differently stays
     in the private folder beside DIR. Everything in the packet is patient data.
     """
-    found = review.draw(
+    drawn = review.draw(
         folder,
         out,
         pairs=pairs,
@@ -94,27 +94,27 @@ def draw(
         replace_drawn=replace,
     )
     if as_json:
-        typer.echo(json.dumps({"packet": str(out), "n_pairs": len(found)}))
+        typer.echo(json.dumps({"packet": str(out), "n_pairs": len(drawn)}))
         return
-    cli.say(f"{len(found):,} pairs: {out}")
-    if more is None and len(found) < pairs:
+    cli.say(f"{len(drawn):,} pairs: {out}")
+    if more is None and len(drawn) < pairs:
         cli.say(f"Fewer than {pairs:,}: there are no more.")
     cli.say("Open review.html, or fill in answers-R1.xlsx or answers-R1.csv.")
     cli.say(review.NOTE)
-    if told := privacy_words(out):
-        cli.say(f"warning: {told}")
+    if warning := privacy_words(out):
+        cli.say(f"warning: {warning}")
     cli.say(f"Then: intravar review read {folder} FILES")
 
 
 @described(answers="FILES: Answers: CSV, Excel, or what review.html saved.")
 def read(folder: Path, answers: list[Path] | None = None, as_json: bool = False) -> None:
     """Read answers, and add what they tell to the measurement and its pages."""
-    found = review.read(folder, answers or [])
+    result = review.read(folder, answers or [])
     if as_json:
-        told = asdict(found) | {"physicians": found.physicians.to_dicts()}
-        typer.echo(json.dumps(told, default=str))
+        answer = asdict(result) | {"physicians": result.physicians.to_dicts()}
+        typer.echo(json.dumps(answer, default=str))
         return
-    cli.say("\n".join(found.lines(_words(folder))))
+    cli.say("\n".join(result.lines(_words(folder))))
 
 
 def _words(folder: Path) -> Any:

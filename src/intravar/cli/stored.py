@@ -48,13 +48,13 @@ def explain(
         checked_target(out)
     published = publication.read_published(path)
     listed = [each.decision for each in published.decisions]
-    found = published.decisions[publication.chosen_decision(listed, decision)]
+    chosen = published.decisions[publication.chosen_decision(listed, decision)]
     words, console = published.words, cli.Console(highlight=False)
     if physician is None:
         if as_json:
-            typer.echo(json.dumps(publication.plain(found.rule), indent=1))
+            typer.echo(json.dumps(publication.plain(chosen.rule), indent=1))
         else:
-            print_blocks(console, documents.rule_blocks(found, words), "see --json")
+            print_blocks(console, documents.rule_blocks(chosen, words), "see --json")
         return
     with errors_in(words):
         table = intravar.explain(folder, physician, most=most, decision=decision)
@@ -66,7 +66,7 @@ def explain(
     elif as_json:
         typer.echo(json.dumps({"warning": warning, "pairs": table.to_dicts()}, indent=1))
     else:
-        _print_cases(console, table, found.decision, words)
+        _print_cases(console, table, chosen.decision, words)
 
 
 def _print_cases(console: cli.Console, table: pl.DataFrame, decision: str, words: Words) -> None:
@@ -91,13 +91,13 @@ def compare(first: Path, second: Path, exact: bool = False, as_json: bool = Fals
     decisions are compared together and one after the other.
     """
     compared = publication.compare_each(first, second, exact=exact)
-    found = {name: each.naming(lambda called: called.flag) for name, each in compared.items()}
+    changes = {name: each.naming(lambda called: called.flag) for name, each in compared.items()}
     if as_json:
-        told = {name: change.as_json() for name, change in found.items()}
-        typer.echo(json.dumps(told.get("", told), indent=1))
+        answer = {name: change.as_json() for name, change in changes.items()}
+        typer.echo(json.dumps(answer.get("", answer), indent=1))
         return
     console = cli.Console(highlight=False)
-    print_blocks(console, documents.comparison_blocks(found), "see --json")
+    print_blocks(console, documents.comparison_blocks(changes), "see --json")
 
 
 @described(

@@ -53,7 +53,7 @@ def conditions(everything: bool = False, as_json: bool = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
-    told = [
+    cells = [
         [
             row["condition"],
             f"{row['patients']:,}",
@@ -67,7 +67,7 @@ def conditions(everything: bool = False, as_json: bool = False) -> None:
     numbers = ("patients", "phys.", "seed", "p*")
     heads = ("condition", *numbers, "eligible if")
     whole = ("condition", "seed", "p*")
-    cli.Console().print(cli.table(heads, told, right=numbers, unbroken=whole))
+    cli.Console().print(cli.table(heads, cells, right=numbers, unbroken=whole))
 
 
 def _condition_row(condition: Scenario) -> dict[str, Any]:
@@ -131,14 +131,14 @@ def oracle(
     cohort = intravar.simulate(
         condition, random_state=seed, n_patients=patients, n_physicians=physicians
     )
-    found = intravar.oracle(cohort)
+    truth = intravar.oracle(cohort)
     if as_json:
-        typer.echo(json.dumps(found.to_dicts(), indent=1))
+        typer.echo(json.dumps(truth.to_dicts(), indent=1))
         return
     cli.say(f"{cohort!r}\n")
     paper = tables.GROUP_TABLES.get(condition)
     rows = []
-    for row in intravar.study.oracle_by_group(found).iter_rows(named=True):
+    for row in intravar.study.oracle_by_group(truth).iter_rows(named=True):
         group = row["group"]
         printed = tables.printed_cell(paper, "oracle", f"group{group}") if paper else None
         rows.append(
@@ -155,7 +155,7 @@ def oracle(
     heads = ("group", "physicians", "patients", "eligible", "D*", "oracle", "paper")
     title = "discordance among eligible patients, by physician group"
     cli.Console().print(cli.table(heads, rows, right=heads, title=title))
-    undefined = found.filter(found["reason"].is_not_null())
+    undefined = truth.filter(truth["reason"].is_not_null())
     for row in undefined.iter_rows(named=True):
         cli.say(f"{row['physician']}: undefined, {row['reason']}")
 
@@ -177,11 +177,11 @@ def methods(as_json: bool = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
-    told = [
+    cells = [
         [str(row["method"]), "yes" if row["supervised"] else "no", str(row["idea"])] for row in rows
     ]
     heads = ("method", "sees decisions", "idea")
-    cli.Console().print(cli.table(heads, told, unbroken=("method",)))
+    cli.Console().print(cli.table(heads, cells, unbroken=("method",)))
 
 
 @described(

@@ -54,10 +54,10 @@ def read_answers(
             if not given and not reason:
                 continue
             if word not in ANSWERS:
-                said = f"answer '{given}'" if given else f"reason '{reason}' but no answer"
+                problem = f"answer '{given}'" if given else f"reason '{reason}' but no answer"
                 hint = "; did Excel turn it into a date?" if DATE.fullmatch(given) else ""
                 raise InputError(
-                    f"pair '{pair}' in '{file}' has the {said}{hint}; give one of "
+                    f"pair '{pair}' in '{file}' has the {problem}{hint}; give one of "
                     f"{', '.join(ANSWERS)}"
                 )
             before = own.get(pair)

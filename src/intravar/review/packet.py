@@ -75,15 +75,15 @@ def packet_files(pairs: Sequence[ReviewPair], design: Stored, opened: Folder) ->
         schema={"pair": pl.String, "patient_a": pl.String, "patient_b": pl.String},
         orient="row",
     )
-    made = {"pairs.csv": safe_csv(listed).encode(), "README.txt": f"{NOTE}\n".encode()}
+    files = {"pairs.csv": safe_csv(listed).encode(), "README.txt": f"{NOTE}\n".encode()}
     for reviewer in design.reviewers:
         own = [pair for pair in pairs if reviewer in pair.reviewers]
         rows = [_answered(pair, reviewer) for pair in own]
         table = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
-        made[f"answers-{reviewer}.csv"] = safe_csv(table).encode()
-        made[f"answers-{reviewer}.xlsx"] = _workbook(own, reviewer)
-    made["review.html"] = _form(pairs, design, opened)
-    return made
+        files[f"answers-{reviewer}.csv"] = safe_csv(table).encode()
+        files[f"answers-{reviewer}.xlsx"] = _workbook(own, reviewer)
+    files["review.html"] = _form(pairs, design, opened)
+    return files
 
 
 def _answered(pair: ReviewPair, reviewer: str) -> tuple[str, str, str, str]:

@@ -77,12 +77,12 @@ def publishable(
     cases = [c.ravel() for count, n in zip(pairs, judged, strict=True) for c in (count, n - count)]
     open_still = np.isfinite(flat[0])
     for step in STEPS:
-        shown = _rounded(flat, step)
+        rounded = _rounded(flat, step)
         # One number for the three, each of which has fewer than 1,000 steps.
-        _, group = np.unique(shown[open_still] @ (1_000_000, 1_000, 1), return_inverse=True)
+        _, group = np.unique(rounded[open_still] @ (1_000_000, 1_000, 1), return_inverse=True)
         safe = _safe(group.ravel(), [each[open_still] for each in cases], smallest)
         if safe[np.searchsorted(np.flatnonzero(open_still), own)]:
-            middle, low, high = (round(step * float(each), 6) for each in shown[own])
+            middle, low, high = (round(step * float(each), 6) for each in rounded[own])
             return Told(middle, low, high, step)
         open_still[np.flatnonzero(open_still)[safe]] = False
     return None

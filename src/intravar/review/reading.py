@@ -279,5 +279,5 @@ def _physicians(opened: store.Folder, judged: pl.DataFrame) -> pl.DataFrame:
     figures = pooled_estimates((first, second), (counted[0], counted[1]), (counted[2], counted[3]))
     record = first / np.maximum(first + second, 1e-12)
     names = ("discordance", "low", "high", "record")
-    shown = [pl.Series(name, each) for name, each in zip(names, (*figures, record), strict=True)]
-    return table.select("physician", "n_pairs").with_columns(shown).filter(enough)
+    columns = [pl.Series(name, each) for name, each in zip(names, (*figures, record), strict=True)]
+    return table.select("physician", "n_pairs").with_columns(columns).filter(enough)
