@@ -344,11 +344,11 @@ class Methods(UserDict[str, type[Estimator]]):
 
     def __getitem__(self, name: str) -> type[Estimator]:
         """Return the class of a method."""
-        found = self.data[name]
-        if isinstance(found, str):
-            module, _, title = found.partition(".")
-            found = self.data[name] = getattr(import_module(f"{__package__}.{module}"), title)
-        method: type[Estimator] = found
+        entry = self.data[name]
+        if isinstance(entry, str):
+            module, _, title = entry.partition(".")
+            entry = self.data[name] = getattr(import_module(f"{__package__}.{module}"), title)
+        method: type[Estimator] = entry
         return method
 
 

@@ -375,5 +375,5 @@ class RepeatedCases(Evidence):
 
     def told(self, n: IntArray, n_for: IntArray) -> Told:
         """See :class:`Evidence`."""
-        seen, differ = self.n_repeats, self.n_contradictions
-        return Told((seen, differ, seen - differ), (), (), (), np.zeros_like(n))
+        repeats, differ = self.n_repeats, self.n_contradictions
+        return Told((repeats, differ, repeats - differ), (), (), (), np.zeros_like(n))

@@ -143,9 +143,9 @@ class LatentRule(CommonEstimator):
         if self.within not in ("eligible", "panel"):
             raise InputError(f"within is {self.within!r}; it takes 'eligible' or 'panel'")
         for name in ("personal_thresholds", "personal_rules"):
-            said = getattr(self, name)
-            if said not in ("auto", "never"):
-                raise InputError(f"{name} is {said!r}; it takes 'auto' or 'never'")
+            value = getattr(self, name)
+            if value not in ("auto", "never"):
+                raise InputError(f"{name} is {value!r}; it takes 'auto' or 'never'")
         if self.learners is not None and not len(self.learners):
             raise InputError("learners is empty; give at least one, or None for the default")
 
@@ -256,9 +256,9 @@ class LatentRule(CommonEstimator):
         """See :class:`intravar.estimators.base.Estimator`."""
         n, p = size.n_patients, size.n_covariates
         # Very many columns are passed over, few of them looked at closely.
-        seen = min(p, MOST_SEEN)
-        learned = n * (1.45e-4 + 8.5e-6 * seen + 2e-6 * (p - seen)) * (1 + n / 1e6)
-        other = 1.1e-5 + 3e-7 * seen + 1e-7 * (p - seen)
+        examined = min(p, MOST_SEEN)
+        learned = n * (1.45e-4 + 8.5e-6 * examined + 2e-6 * (p - examined)) * (1 + n / 1e6)
+        other = 1.1e-5 + 3e-7 * examined + 1e-7 * (p - examined)
         # Rules of their own are drawn physician by physician, where it comes to that.
         drawn = 0.02 * len(size.panels)
         return Work(0.8 + drawn, shared=learned, copies=8.0, held=3_000, other=other)

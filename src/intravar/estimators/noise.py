@@ -213,15 +213,15 @@ def noise(
     --------
     >>> import intravar
     >>> cohort = intravar.simulate("score2", n_patients=1000, n_physicians=5)
-    >>> found = intravar.noise(*cohort.observed())
-    >>> found.table.columns
+    >>> parts = intravar.noise(*cohort.observed())
+    >>> parts.table.columns
     ['component', 'value', 'low', 'high']
-    >>> found.system == found.level + found.pattern + found.occasion
+    >>> parts.system == parts.level + parts.pattern + parts.occasion
     True
     """
     observed = Observed.of(X, y, physician_or_groups(physician, groups), keep_missing=True)
-    found = noise_of(observed, level=level, seed=random_state, n_jobs=n_jobs)
-    return as_they_came(found, as_pandas=observed.as_pandas)
+    parts = noise_of(observed, level=level, seed=random_state, n_jobs=n_jobs)
+    return as_they_came(parts, as_pandas=observed.as_pandas)
 
 
 def noise_of(

@@ -172,12 +172,12 @@ class Predictability(CommonEstimator):
         """See :class:`intravar.estimators.base.Estimator`."""
         n, p = size.n_patients, size.n_covariates
         # Very many columns are passed over, few of them looked at closely.
-        seen, passed = min(p, MOST_SEEN), 1e-7 * p
+        examined, passed = min(p, MOST_SEEN), 1e-7 * p
         # The more patients, the more trees, up to a limit.
-        trees = min(n, MOST_TREES * ROWS_PER_TREE * 5 // 2) * (5e-8 + 2.9e-9 * seen)
+        trees = min(n, MOST_TREES * ROWS_PER_TREE * 5 // 2) * (5e-8 + 2.9e-9 * examined)
         common = min(n, MOST_COMMON) * (trees + passed)
-        personal = n * (4.5e-5 + 1.9e-6 * seen + passed)
-        other = 3.2e-5 + 1.25e-6 * seen + passed
+        personal = n * (4.5e-5 + 1.9e-6 * examined + passed)
+        other = 3.2e-5 + 1.25e-6 * examined + passed
         folds = n_deals(n) * (0.4 + common + personal + 4e-3 * len(size.panels))
         # Folds are learned in threads, which wait for each other a little.
         return Work(0.3 + 0.1 * folds, 0.9 * folds, copies=10.0, held=1_500, other=other)

@@ -87,7 +87,7 @@ class Repeats:
         who = physician_or_groups(physician, groups)
         self._as_pandas = is_pandas(case, y, who)
         n, k, differ = pl.col("n"), pl.col("k"), pl.col("differ")
-        found = (
+        counts = (
             _table(case, y, who)
             .group_by("physician", "case")
             .agg(n=pl.len().cast(pl.Int64), k=pl.col("y").sum())
@@ -96,11 +96,11 @@ class Repeats:
             .group_by("physician", maintain_order=True)
             .agg(cases=pl.len(), repeated=(n > 1).sum(), score=differ.mean(), variance=differ.var())
         )
-        self.physicians_ = found["physician"].to_numpy()
-        self.n_cases_ = found["cases"].to_numpy().astype(np.int64)
-        self.n_repeated_ = found["repeated"].to_numpy().astype(np.int64)
-        self.score_ = found["score"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        variance = found["variance"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        self.physicians_ = counts["physician"].to_numpy()
+        self.n_cases_ = counts["cases"].to_numpy().astype(np.int64)
+        self.n_repeated_ = counts["repeated"].to_numpy().astype(np.int64)
+        self.score_ = counts["score"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        variance = counts["variance"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         self._effective = _effective(self.score_, variance, self.n_repeated_)
         self.reason_ = [None if n else NO_REPEATS for n in self.n_repeated_]
         self.low_, self.high_, _ = share_interval(self.score_ * self._effective, self._effective)
@@ -121,15 +121,17 @@ class Repeats:
         return handed_back(self._profile(level), as_pandas=self._as_pandas)
 
     def _profile(self, level: float) -> pl.DataFrame:
-        found = share_interval(self.score_ * self._effective, self._effective, checked_level(level))
+        interval = share_interval(
+            self.score_ * self._effective, self._effective, checked_level(level)
+        )
         return pl.DataFrame(
             {
                 "physician": self.physicians_,
                 "n_cases": self.n_cases_,
                 "n_repeated": self.n_repeated_,
                 "score": pl.Series(self.score_).fill_nan(None),
-                "score_low": pl.Series(found.low).fill_nan(None),
-                "score_high": pl.Series(found.high).fill_nan(None),
+                "score_low": pl.Series(interval.low).fill_nan(None),
+                "score_high": pl.Series(interval.high).fill_nan(None),
                 "reason": pl.Series(self.reason_, dtype=pl.String),
             }
         )

@@ -78,7 +78,7 @@ class Several:
 
     def describe(self) -> str:
         """Say it in words, per hundred pairs of comparable patients."""
-        said = [
+        sentences = [
             f"Of 100 pairs of comparable patients, at most {hundred(self.differ, 'at most')} "
             f"differ in at least one of {len(self.decisions)} decisions; the expected number of "
             f"differences is at most {number(self.n_differences, 'at most')}."
@@ -86,12 +86,12 @@ class Several:
         for row in nw.from_native(self.pairs).iter_rows(named=True):
             if row["low"] > 0 or row["high"] < 0:
                 often = "more" if row["correlation"] > 0 else "less"
-                said.append(
+                sentences.append(
                     f"{row['first']} and {row['second']} are given together {often} often than "
                     f"covariates explain ({100 * row['together']:.0f} instead of "
                     f"{100 * row['expected']:.0f} of 100 patients)."
                 )
-        return " ".join(said)
+        return " ".join(sentences)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,13 +162,13 @@ def several_decisions(
     >>> import intravar
     >>> cohort = intravar.simulate("multi-interacting", n_patients=200, n_physicians=4)
     >>> X, _, physician = cohort.observed()
-    >>> found = intravar.estimators.several_decisions(X, cohort.decisions[:, :2], physician)
-    >>> found.by_decision["decision"].unique(maintain_order=True).to_list()
+    >>> several = intravar.estimators.several_decisions(X, cohort.decisions[:, :2], physician)
+    >>> several.by_decision["decision"].unique(maintain_order=True).to_list()
     ['decision', 'decision_2']
     """
     who = physician_or_groups(physician, groups)
-    found = several_of(predict_decisions(X, decisions, who, random_state, n_jobs))
-    return as_they_came(found, as_pandas=is_pandas(X, decisions, who))
+    several = several_of(predict_decisions(X, decisions, who, random_state, n_jobs))
+    return as_they_came(several, as_pandas=is_pandas(X, decisions, who))
 
 
 def predict_decisions(
