@@ -63,8 +63,8 @@ def stratum_effects(
     --------
     >>> n = np.full((1, 3, 2), 50.0)
     >>> mean = np.array([[[0.1, 0.2], [0.3, 0.4], [0.2, 0.3]]])
-    >>> found = stratum_effects(n, mean, np.full((1, 2), 0.04), np.ones(1))
-    >>> float(np.diff(found.value)[0].round(6))
+    >>> effects = stratum_effects(n, mean, np.full((1, 2), 0.04), np.ones(1))
+    >>> float(np.diff(effects.value)[0].round(6))
     0.1
     """
     n_strata = n.shape[2]
@@ -87,8 +87,8 @@ def stratum_effects(
 def _within(n: FloatArray, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return effects within physicians, and their covariance."""
     total = n.sum(axis=1)
-    seen = total > 0
-    n, mean, total = n[seen], mean[seen], total[seen]
+    has_patients = total > 0
+    n, mean, total = n[has_patients], mean[has_patients], total[has_patients]
     # Weighted least squares with an effect of every physician, which drops out.
     share = n / total[:, None]
     laplacian = np.diag(n.sum(axis=0)) - share.T @ n
@@ -113,8 +113,8 @@ def weighted_sum(weight: FloatArray, part: Interval, value: FloatArray) -> tuple
     Examples
     --------
     >>> ends = Interval(np.array([[0.1, 0.2]]), np.array([[0.3, 0.5]]), np.array([[0.05, 0.07]]))
-    >>> found = weighted_sum(np.array([[-1.0, 1.0]]), ends, np.array([[0.2, 0.3]]))
-    >>> [round(float(end[0]), 3) for end in found]
+    >>> total = weighted_sum(np.array([[-1.0, 1.0]]), ends, np.array([[0.2, 0.3]]))
+    >>> [round(float(end[0]), 3) for end in total]
     [0.1, -0.041, 0.324]
     """
     total = (weight * value).sum(axis=1)
@@ -144,15 +144,15 @@ def changes_together(change: FloatArray, error: FloatArray, matters: float) -> M
 
     Examples
     --------
-    >>> found = changes_together(np.array([0.2, 0.0, 0.01, -0.01]), np.full(4, 0.02), 0.02)
-    >>> (found.probability > 0.95).tolist()
+    >>> moved = changes_together(np.array([0.2, 0.0, 0.01, -0.01]), np.full(4, 0.02), 0.02)
+    >>> (moved.probability > 0.95).tolist()
     [True, False, False, False]
     """
     value, probability = np.full(len(change), np.nan), np.full(len(change), np.nan)
     known = np.flatnonzero(np.isfinite(change) & np.isfinite(error))
     if len(known):
-        found = shrink(change[known], error[known])
-        value[known] = found.value
-        beyond = (np.abs(found.value) - matters) / np.maximum(found.standard_error, 1e-9)
+        shrunken = shrink(change[known], error[known])
+        value[known] = shrunken.value
+        beyond = (np.abs(shrunken.value) - matters) / np.maximum(shrunken.standard_error, 1e-9)
         probability[known] = norm.cdf(beyond)
     return Moved(value, probability)

@@ -75,8 +75,8 @@ def explained_of_each(
     Examples
     --------
     >>> n, error = np.array([200, 200]), np.array([0.02, 0.02])
-    >>> found = explained_of_each(np.array([0.25, 0.5]), error, n, np.array([100, 100]))
-    >>> found["explained"].round(2).tolist()
+    >>> table = explained_of_each(np.array([0.25, 0.5]), error, n, np.array([100, 100]))
+    >>> table["explained"].round(2).tolist()
     [0.5, 0.0]
     """
     whole = any_two(n_patients, n_for)
@@ -108,8 +108,8 @@ def explained_of_all(
     Examples
     --------
     >>> n, error = np.array([200, 200]), np.array([0.02, 0.02])
-    >>> found = explained_of_all(np.array([0.25, 0.5]), error, n, np.array([100, 100]))
-    >>> round(found.share, 2), round(found.low, 2), round(found.high, 2)
+    >>> explained = explained_of_all(np.array([0.25, 0.5]), error, n, np.array([100, 100]))
+    >>> round(explained.share, 2), round(explained.low, 2), round(explained.high, 2)
     (0.25, 0.2, 0.31)
     """
     whole = any_two(n_patients, n_for)
@@ -208,8 +208,8 @@ def group_of(
 
     Examples
     --------
-    >>> found = group_of(np.array([0.2, 0.2, 0.21]), np.full(3, 0.05), np.array([80, 90, 100]))
-    >>> round(found.discordance, 2), found.spread, found.p_value > 0.5, found.differences
+    >>> group = group_of(np.array([0.2, 0.2, 0.21]), np.full(3, 0.05), np.array([80, 90, 100]))
+    >>> round(group.discordance, 2), group.spread, group.p_value > 0.5, group.differences
     (0.2, 0.0, True, 'not known')
     """
     known = np.isfinite(score) & np.isfinite(error)
@@ -357,8 +357,8 @@ def funnel_limits(score: FloatArray, size: FloatArray, error: FloatArray | None)
     Examples
     --------
     >>> score, size = np.array([0.1, 0.2, 0.2, 0.3]), np.full(4, 400.0)
-    >>> found = funnel_limits(score, size, None)
-    >>> round(found.middle, 3), round(found.unit, 3), round(found.between, 3)
+    >>> limits = funnel_limits(score, size, None)
+    >>> round(limits.middle, 3), round(limits.unit, 3), round(limits.between, 3)
     (0.2, 0.4, 0.066)
     """
     middle = float(score @ size / size.sum())

@@ -118,8 +118,8 @@ def share_interval(
 
     Examples
     --------
-    >>> found = share_interval([0, 5, 50], [50, 50, 50])
-    >>> found.low.round(3).tolist(), found.high.round(3).tolist()
+    >>> interval = share_interval([0, 5, 50], [50, 50, 50])
+    >>> interval.low.round(3).tolist(), interval.high.round(3).tolist()
     ([0.0, 0.039, 0.951], [0.049, 0.205, 1.0])
     """
     tail = (1 - checked_level(level)) / 2
@@ -158,8 +158,8 @@ def discordance_interval(
 
     Examples
     --------
-    >>> found = discordance_interval([20, 10], [20, 20])
-    >>> found.low.round(3).tolist(), found.high.round(3).tolist()
+    >>> interval = discordance_interval([20, 10], [20, 20])
+    >>> interval.low.round(3).tolist(), interval.high.round(3).tolist()
     ([0.0, 0.415], [0.206, 0.5])
     """
     n = np.asarray(patients, dtype=np.float64)
@@ -248,8 +248,8 @@ def overdispersion_interval(
 
     Examples
     --------
-    >>> found = overdispersion_interval([1.0], [0.1], [101])
-    >>> found.low.round(3).item(), found.high.round(3).item()
+    >>> interval = overdispersion_interval([1.0], [0.1], [101])
+    >>> interval.low.round(3).item(), interval.high.round(3).item()
     (0.82, 1.219)
     """
     s = np.asarray(score, dtype=np.float64)

@@ -55,9 +55,9 @@ def pair_interval(
     --------
     The second physician's three pairs are worth less than the first one's: they share a patient.
 
-    >>> found = pair_interval([0, 0, 0, 1, 1, 1], [0, 2, 4, 6, 7, 8], [1, 3, 5, 7, 6, 7],
+    >>> interval = pair_interval([0, 0, 0, 1, 1, 1], [0, 2, 4, 6, 7, 8], [1, 3, 5, 7, 6, 7],
     ...                       [True, True, False] * 2, n_physicians=2)
-    >>> (found.high - found.low).round(2).tolist()
+    >>> (interval.high - interval.low).round(2).tolist()
     [0.78, 0.94]
     """
     z = float(norm.ppf((1 + checked_level(level)) / 2))

@@ -104,7 +104,7 @@ def expected_ranks(mean: npt.ArrayLike, sd: npt.ArrayLike) -> FloatArray:
     [1.317, 2.341, 2.341]
     """
     m, s = np.asarray(mean, dtype=np.float64), np.asarray(sd, dtype=np.float64)
-    found = np.zeros(len(m))
+    ranks = np.zeros(len(m))
     height = max(1, _BLOCK_ENTRIES // max(len(m), 1))
     for start in range(0, len(m), height):
         rows, rest = slice(start, start + height), slice(start, None)
@@ -114,12 +114,12 @@ def expected_ranks(mean: npt.ArrayLike, sd: npt.ArrayLike) -> FloatArray:
             ratio = gap / width
         # 0 / 0: the same number twice, each below the other half of the time.
         below = ndtr(np.where(np.isnan(ratio), 0.0, ratio))
-        found[rows] += below.sum(axis=1)
+        ranks[rows] += below.sum(axis=1)
         # Who comes later is below with what is left.
         later = below[:, height:]
-        found[start + height :] += len(later) - later.sum(axis=0)
+        ranks[start + height :] += len(later) - later.sum(axis=0)
     # Everyone is compared with themselves too, which adds one half.
-    return found + 0.5
+    return ranks + 0.5
 
 
 @renamed(seed="random_state")
@@ -146,8 +146,8 @@ def rank_normal(
 
     Examples
     --------
-    >>> found = rank_normal(np.arange(20), np.full(20, 0.01))
-    >>> found.low[:3].tolist(), found.p_worst_tenth[-3:].tolist()
+    >>> ranks = rank_normal(np.arange(20), np.full(20, 0.01))
+    >>> ranks.low[:3].tolist(), ranks.p_worst_tenth[-3:].tolist()
     ([1.0, 2.0, 3.0], [0.0, 1.0, 1.0])
     """
     m, s = np.asarray(mean, dtype=np.float64), np.asarray(sd, dtype=np.float64)
@@ -198,8 +198,8 @@ def _ranks(values: FloatArray, ties: np.random.Generator | None) -> npt.NDArray[
     columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
     shuffled = ties.permuted(columns, axis=1)
     ranks = np.empty(values.shape, dtype=small)
-    found = rankdata(np.take_along_axis(values, shuffled, axis=1), "ordinal", axis=1)
-    np.put_along_axis(ranks, shuffled, found.astype(small), axis=1)
+    shuffled_ranks = rankdata(np.take_along_axis(values, shuffled, axis=1), "ordinal", axis=1)
+    np.put_along_axis(ranks, shuffled, shuffled_ranks.astype(small), axis=1)
     return ranks
 
 
@@ -256,10 +256,10 @@ class Assessment:
 
     def __str__(self) -> str:
         defined = self.table["shrunken"].is_not_null().sum()
-        told = "unknown" if np.isnan(self.rankability) else f"{self.rankability:.2f}"
+        text = "unknown" if np.isnan(self.rankability) else f"{self.rankability:.2f}"
         return (
             f"{defined} of {self.table.height} physicians assessed, mean {self.mean:.3f}, "
-            f"rankability {told}\n{self.table}"
+            f"rankability {text}\n{self.table}"
         )
 
 
@@ -298,10 +298,10 @@ def assess(
     --------
     >>> import intravar
     >>> cohort = intravar.simulate("score2", n_patients=2000, n_physicians=10)
-    >>> found = assess(intravar.estimators.Euclidean().fit(*cohort.observed()))
-    >>> found.table.filter(pl.col("rank") == pl.col("rank").max())["physician"].item()
+    >>> assessment = assess(intravar.estimators.Euclidean().fit(*cohort.observed()))
+    >>> assessment.table.filter(pl.col("rank") == pl.col("rank").max())["physician"].item()
     'P09'
-    >>> found.rankability > 0.5
+    >>> assessment.rankability > 0.5
     True
     """
     table = _table(profile, level)

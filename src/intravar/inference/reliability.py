@@ -77,12 +77,12 @@ def from_scale(value: npt.ArrayLike, scale: Scale) -> FloatArray:
     >>> from_scale([-0.1, np.pi / 4], "discordance").round(3).tolist()
     [0.0, 0.5]
     """
-    found = np.asarray(value, dtype=np.float64)
+    on_scale = np.asarray(value, dtype=np.float64)
     if scale == "overdispersion":
-        return np.asarray(np.exp(found))
+        return np.asarray(np.exp(on_scale))
     if scale == "discordance":
-        return np.asarray(np.sin(np.clip(found, 0.0, np.pi / 2)) ** 2)
-    return found
+        return np.asarray(np.sin(np.clip(on_scale, 0.0, np.pi / 2)) ** 2)
+    return on_scale
 
 
 def effective_count(share: npt.ArrayLike, standard_error: npt.ArrayLike) -> FloatArray:
@@ -172,8 +172,8 @@ def even_errors(
 
     Examples
     --------
-    >>> found = even_errors([0.1, 0.3, 0.49], [0.04, 0.05, 0.014], [100, 100, 100], most=0.5)
-    >>> found.standard_error.round(2).tolist()
+    >>> even = even_errors([0.1, 0.3, 0.49], [0.04, 0.05, 0.014], [100, 100, 100], most=0.5)
+    >>> even.standard_error.round(2).tolist()
     [0.1, 0.1, 0.1]
     """
     s, error, n = (np.asarray(each, dtype=np.float64) for each in (score, standard_error, size))

@@ -92,8 +92,8 @@ def shrink(
 
     Examples
     --------
-    >>> found = shrink([0.1, 0.2, 0.6, 0.7], [0.1, 0.1, 0.1, 0.3])
-    >>> found.value.round(3).tolist()
+    >>> shrunken = shrink([0.1, 0.2, 0.6, 0.7], [0.1, 0.1, 0.1, 0.3])
+    >>> shrunken.value.round(3).tolist()
     [0.137, 0.223, 0.564, 0.489]
     """
     y, s = _checked(estimate, standard_error)
