@@ -299,11 +299,11 @@ def _pooled(
     split: tuple[_Split, _Split], weight: FloatArray, before: tuple[float, float]
 ) -> tuple[float, float]:
     """Return the rates of all physicians together; as before where a class is empty."""
-    found = [
+    rates = [
         float((weight * k).sum() / total) if (total := float((weight * n).sum())) > EDGE else old
         for (k, n), old in zip(split, before, strict=True)
     ]
-    return found[0], found[1]
+    return rates[0], rates[1]
 
 
 def decision_log_likelihood(

@@ -117,8 +117,8 @@ def learn_latent(
         common = _with_shared(layout, (), everybody_eligible(panels))
         return common, HandedIn(fold, panels, common.read(panels, within, settings.seed))
     # By a seed, never by decisions.
-    dealt = panels.deal(settings.n_folds, settings.seed, "latent-rule")
-    fold = np.unique(dealt, return_inverse=True)[1]
+    labels = panels.deal(settings.n_folds, settings.seed, "latent-rule")
+    fold = np.unique(labels, return_inverse=True)[1]
     learners = {learner.name: learner.prepare(panels.covariates) for learner in settings.learners}
     crossed = cross_fit(learners, panels, fold, settings.n_threads)
     gain = crossed.held_out["two classes"] - crossed.held_out["one class"]
@@ -184,8 +184,8 @@ def _compete(
         logit = nested = np.zeros(len(q))
     field = Field(z, panels, q, fold, logit, nested, settings.seed, settings.n_threads)
     to_beat = held_out_on_first(nested, panels, fold, common.shared)
-    winner, found = hold_contest(field, to_beat)
-    facts["held_out_"] = {**common.facts["held_out_"], SHARED: to_beat, **found}
+    winner, scores = hold_contest(field, to_beat)
+    facts["held_out_"] = {**common.facts["held_out_"], SHARED: to_beat, **scores}
     if winner is not None:
         reading, drawn = read_own_rules(
             winner, z, logit, panels, settings.seed, within=within, tested=TESTED_DRAWS

@@ -187,8 +187,8 @@ class SplineLogit:
         self, X: FloatArray, bins: Bins, decided: Observed, rows: IntArray
     ) -> KeptSplines:
         """Learn from the covariates that tell most of the decisions on the rows."""
-        seen = telling(bins, decided.y, rows, MOST_SPLINED, decided.code)
-        return self._learn(*self._basis(X, seen), decided, rows)
+        columns = telling(bins, decided.y, rows, MOST_SPLINED, decided.code)
+        return self._learn(*self._basis(X, columns), decided, rows)
 
     def _basis(self, X: FloatArray, covariates: IntArray) -> tuple[FloatArray, SplineTerms]:
         """Return the columns, and how they are made: values, hinges, products and marks."""

@@ -74,13 +74,13 @@ def read_own_rules(
     drawn = np.empty((tested, len(panels.y)))
     for j in range(n):
         part, random = panels.part(j), panels.stream(j, seed)
-        found = read(j, random)
-        rates[j], camp[j] = mean_rates(found.laws), found.camp
-        g[part], q[part], drawn[:, part] = found.g, found.q, found.drawn
+        draws = read(j, random)
+        rates[j], camp[j] = mean_rates(draws.laws), draws.camp
+        g[part], q[part], drawn[:, part] = draws.g, draws.q, draws.drawn
         if within == "eligible":
-            mass[j] = mixed_mass(found.laws)
+            mass[j] = mixed_mass(draws.laws)
         else:
-            a, b, c, d, share = np.repeat(found.laws, PANEL_DRAWS, axis=0).T
+            a, b, c, d, share = np.repeat(draws.laws, PANEL_DRAWS, axis=0).T
             value = panel_discordance(random.beta(a, b), random.beta(c, d), share)
             edge[j] = cells_of(value, np.ones(len(value)), CELLS)
     posterior = Posterior(mass, edge, within == "panel")
@@ -139,16 +139,16 @@ def hold_contest(field: Field, to_beat: float) -> tuple[OwnRules | None, dict[st
     own = field.fold == 0
     work = [partial(_held_out, field, name, learn) for name, learn in families.items()]
     first = in_threads(work, field.n_threads)
-    found = {
+    scores = {
         name: log_score(q[own], field.panels.y[own])
         for name, q in zip(families, first, strict=True)
     }
-    best = max(found, key=lambda name: found[name], default=None)
-    if best is None or found[best] <= to_beat + MARGIN:
-        return None, found
+    best = max(scores, key=lambda name: scores[name], default=None)
+    if best is None or scores[best] <= to_beat + MARGIN:
+        return None, scores
     everybody = np.ones(len(own), dtype=np.bool_)
     random = stream(field.seed, "latent-rule", best, "everybody")
-    return families[best](everybody, random, field.logit), found
+    return families[best](everybody, random, field.logit), scores
 
 
 def _families(field: Field) -> dict[str, Callable[..., OwnRules]]:
@@ -156,12 +156,12 @@ def _families(field: Field) -> dict[str, Callable[..., OwnRules]]:
 
     It takes the patients whose decisions count, a stream, and the shared rule's logit.
     """
-    found: dict[str, Callable[..., OwnRules]] = {}
+    learners: dict[str, Callable[..., OwnRules]] = {}
     for family, most in ((CommonWeights, MOST_WEIGHED), (CommonLimits, MOST_LIMITED)):
         columns = most_personal_columns(field.z, field.panels, field.shared, most)
         if columns.size > (family is CommonLimits):
-            found[family.name] = partial(family.learn, field.z, columns, field.panels)
-    return found
+            learners[family.name] = partial(family.learn, field.z, columns, field.panels)
+    return learners
 
 
 def _held_out(field: Field, name: str, learn: Callable[..., OwnRules]) -> FloatArray:
@@ -180,5 +180,5 @@ def evidence_left(field: Field, drawn: FloatArray) -> float:
     decided = field.panels
     z = field.z[:, most_personal_columns(field.z, decided, field.shared, MOST_MULTIPLIED)]
     bases = (z, with_products(z))
-    found = [[own_rule_evidence(basis, decided, q) for basis in bases] for q in drawn]
-    return float(np.mean(found, axis=0).max())
+    evidence = [[own_rule_evidence(basis, decided, q) for basis in bases] for q in drawn]
+    return float(np.mean(evidence, axis=0).max())

@@ -194,9 +194,9 @@ def read_panel(
         [each.evidence[0] + np.log(c.share) for each, c in zip(rules, camps, strict=True)]
     )
     points = (np.arange(CHAINS) + random.random()) / CHAINS
-    dealt = np.minimum(np.searchsorted(np.cumsum(chance), points), len(camps) - 1)
-    hypers = [camps[k].drawn[t % len(camps[k].drawn)] for t, k in enumerate(dealt)]
-    theta = draw_chains(Z, y, own, [rules[k] for k in dealt], hypers, random)
+    camp_of_chain = np.minimum(np.searchsorted(np.cumsum(chance), points), len(camps) - 1)
+    hypers = [camps[k].drawn[t % len(camps[k].drawn)] for t, k in enumerate(camp_of_chain)]
+    theta = draw_chains(Z, y, own, [rules[k] for k in camp_of_chain], hypers, random)
     low, high = expit(theta[:, [-2]]), expit(theta[:, [-1]])
     g = expit(theta[:, :-2] @ Z.T)
     q = np.clip(low + (high - low) * g, 1e-9, 1 - 1e-9)
