@@ -57,8 +57,8 @@ def search_balance(
     Examples
     --------
     >>> covariates = np.random.default_rng(0).normal(size=(60, 2))
-    >>> found = search_balance(covariates, covariates[:, 0] > 0, seed=1, generations=2)
-    >>> found.n_evaluations, len(found.trace)
+    >>> search = search_balance(covariates, covariates[:, 0] > 0, seed=1, generations=2)
+    >>> search.n_evaluations, len(search.trace)
     (90, 3)
     """
     array, treated = np.ascontiguousarray(covariates), np.asarray(decisions) == 1
@@ -78,7 +78,7 @@ def search_balance(
             trace.append(min([*losses, *trace[-1:]]))
             return losses
 
-        found = differential_evolution(
+        result = differential_evolution(
             BalanceLoss(array[treated], array[~treated]),
             bounds=[(0.0, LARGEST_WEIGHT)] * p,
             popsize=POPULATION_PER_COVARIATE,
@@ -91,12 +91,12 @@ def search_balance(
             rng=np.random.default_rng(seed),
         )
     return BalanceSearch(
-        normalised(found.x),
-        float(found.fun),
+        normalised(result.x),
+        float(result.fun),
         np.array(trace),
-        int(found.nfev),
-        bool(found.success),
-        str(found.message),
+        int(result.nfev),
+        bool(result.success),
+        str(result.message),
     )
 
 

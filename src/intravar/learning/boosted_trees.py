@@ -48,14 +48,14 @@ def bin_edges(table: FloatArray, most: int = MOST_BINS) -> list[FloatArray]:
     >>> [edges.tolist() for edges in bin_edges(np.array([[1.0], [3.0], [np.nan], [1.0]]))]
     [[1.0, 3.0]]
     """
-    found = []
+    by_column = []
     for values in table.T:
         known = values[~np.isnan(values)]
         edges = np.unique(known)
         if len(edges) > most:
             edges = np.unique(np.quantile(known, np.arange(1, most) / most, method="lower"))
-        found.append(edges)
-    return found
+        by_column.append(edges)
+    return by_column
 
 
 def binned(table: FloatArray, edges: list[FloatArray], missing: int = MISSING_BIN) -> Bins:
@@ -174,10 +174,10 @@ class Trees:
 
     def scores(self, bins: Bins) -> FloatArray:
         """Return F of some rows; that of a row does not depend on the others."""
-        found: FloatArray = score_rows(
+        scores: FloatArray = score_rows(
             bins, self.start, self.missing_bin, self.columns, self.cuts, self.missing, self.values
         )
-        return found
+        return scores
 
     def splits(self, n_columns: int) -> IntArray:
         """Return how often the trees look at every column."""
@@ -374,7 +374,7 @@ def _boost(bins: Bins, y: FloatArray, code: IntArray, rates: Rates, growth: Grow
     values = np.zeros((growth.trees, inner + 1))
     score, gradient, curvature = np.full(n, growth.start), np.zeros(n), np.zeros(n)
     high, low = rates.p_high.copy(), rates.p_low.copy()
-    seen, looked_at = np.arange(bins.shape[1]), bins
+    chosen, looked_at = np.arange(bins.shape[1]), bins
     many = bins.shape[1] > MOST_SEEN
     sums = np.zeros(((inner + 1) // 2, min(bins.shape[1], MOST_SEEN), growth.missing + 1, 2))
     how = growth.rate, growth.ridge, growth.least
@@ -391,11 +391,11 @@ def _boost(bins: Bins, y: FloatArray, code: IntArray, rates: Rates, growth: Grow
                 bins, gradient, curvature, growth.missing, growth.ridge, growth.least
             )
             # Of equal gains the first.
-            seen = np.sort(np.argsort(-gains, kind="stable")[:MOST_SEEN])
-            looked_at = np.ascontiguousarray(bins[:, seen])
+            chosen = np.sort(np.argsort(-gains, kind="stable")[:MOST_SEEN])
+            looked_at = np.ascontiguousarray(bins[:, chosen])
         tree = columns[t], cuts[t], missing[t], values[t]
         _add_tree(looked_at, gradient, curvature, *how, *room, leaves, score, *tree)
-        columns[t] = seen[columns[t]]
+        columns[t] = chosen[columns[t]]
     return Trees(growth.start, growth.missing, columns, cuts, missing, values)
 
 

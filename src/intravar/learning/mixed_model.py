@@ -135,7 +135,7 @@ class _Search:
         start = np.concatenate([np.zeros_like(self.sd), np.log(self.sd)])
         units = np.concatenate([self.sd, np.full_like(self.sd, np.sqrt(0.5))])
         highest = np.concatenate([np.full_like(self.sd, np.inf), np.log(self.highest_sd)])
-        found = minimize(
+        result = minimize(
             lambda steps: loss(start + units * steps),
             np.zeros_like(start),
             jac=lambda steps: jac(start + units * steps) * units,
@@ -149,10 +149,10 @@ class _Search:
                 "ftol": 0.0,
             },
         )
-        found.x = start + units * found.x
-        small = float(np.abs(found.jac).max()) < _SMALL_SLOPE
-        found.success = found.nit < self.max_iterations and small
-        return found
+        result.x = start + units * result.x
+        small = float(np.abs(result.jac).max()) < _SMALL_SLOPE
+        result.success = result.nit < self.max_iterations and small
+        return result
 
 
 def pearson_residuals(y: npt.ArrayLike, probability: npt.ArrayLike) -> FloatArray:

@@ -169,10 +169,10 @@ def run_starts(
     converged = np.zeros(active.size, dtype=np.bool_)
     last = MixtureParameters(*(each.copy() for each in parameters))
     for _ in range(max_iterations):
-        found, sums = em_pass(parameters, features)
+        new_bounds, sums = em_pass(parameters, features)
         parameters = _parameters_from_sums(sums, features, reg_covar)
-        converged[active] = np.abs(found - bounds[active]) < tolerance
-        bounds[active] = found
+        converged[active] = np.abs(new_bounds - bounds[active]) < tolerance
+        bounds[active] = new_bounds
         for kept, each in zip(last, parameters, strict=True):
             kept[active] = each
         going_on = ~converged[active]

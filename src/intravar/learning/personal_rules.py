@@ -118,8 +118,8 @@ class PersonalRules:
         """Return P(yes) of some rows with their physicians."""
         # One layout: for every other one the loop would be compiled once more.
         Z = np.ascontiguousarray(Z)
-        found: FloatArray = predict_rows(Z, code, rows, self.theta, self.covariance)
-        return found
+        p_yes: FloatArray = predict_rows(Z, code, rows, self.theta, self.covariance)
+        return p_yes
 
     def take(self, among: IntArray) -> PersonalRules:
         """Return the rules of some physicians."""
@@ -355,13 +355,13 @@ def held_back_covariance(
     covariances of what is not known of them.
     """
     J, m = away.shape
-    found = away.T @ away + unsure
+    covariance = away.T @ away + unsure
     # Correlations of many parameters take many physicians: m of them count as uncorrelated.
-    independent = np.diag(np.diag(found) / J)
-    found = (found + m * independent) / (J + m)
+    independent = np.diag(np.diag(covariance) / J)
+    covariance = (covariance + m * independent) / (J + m)
     prior = sd**2 * np.eye(m)
-    found = (J * found + PRIOR_PHYSICIANS * prior) / (J + PRIOR_PHYSICIANS)
-    return np.asarray(found + LEAST_VARIANCE * np.eye(m))
+    covariance = (J * covariance + PRIOR_PHYSICIANS * prior) / (J + PRIOR_PHYSICIANS)
+    return np.asarray(covariance + LEAST_VARIANCE * np.eye(m))
 
 
 def _settled(before: Hyper, mean: FloatArray, covariance: FloatArray) -> bool:

@@ -183,7 +183,7 @@ def fit_panels(Z, y, order, start, theta, mean, precision, steps):  # type: igno
 def predict_rows(Z, code, rows, theta, covariance):  # type: ignore[no-untyped-def]
     """Return P(yes) of the rows with their physicians, the posterior's spread averaged over."""
     d = Z.shape[1]
-    found = np.empty(rows.size)
+    p_yes = np.empty(rows.size)
     for t in range(rows.size):
         i = rows[t]
         j = code[i]
@@ -198,8 +198,8 @@ def predict_rows(Z, code, rows, theta, covariance):  # type: ignore[no-untyped-d
         low = _logistic(theta[j, d] / np.sqrt(1 + FLATTEN * covariance[j, d, d]))
         e = d + 1
         high = _logistic(theta[j, e] / np.sqrt(1 + FLATTEN * covariance[j, e, e]))
-        found[t] = low + (high - low) * g
-    return found
+        p_yes[t] = low + (high - low) * g
+    return p_yes
 
 
 @njit(cache=True, nogil=True)
@@ -223,11 +223,11 @@ def _turned(y, rows, ellipse, cosine, sine, low, high, floor):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True)
-def _product(Z, rows, weights, found):  # type: ignore[no-untyped-def]
+def _product(Z, rows, weights, product):  # type: ignore[no-untyped-def]
     for t in range(rows.size):
-        found[t] = 0.0
+        product[t] = 0.0
         for k in range(Z.shape[1]):
-            found[t] += Z[rows[t], k] * weights[k]
+            product[t] += Z[rows[t], k] * weights[k]
 
 
 @njit(cache=True, nogil=True)

@@ -92,7 +92,7 @@ def _fit_batched(z: FloatArray, features: QuadraticFeatures, mixture: GaussianMi
     """Fit a mixture as scikit-learn does, all starts at once."""
     n_profiles, reg_covar = mixture.n_components, mixture.reg_covar
     labels = kmeans_labels(z, n_profiles, mixture.n_init, mixture.random_state)
-    bounds, converged, found = run_starts(
+    bounds, converged, starts = run_starts(
         parameters_from_labels(labels, n_profiles, features, reg_covar),
         features,
         reg_covar=reg_covar,
@@ -103,7 +103,7 @@ def _fit_batched(z: FloatArray, features: QuadraticFeatures, mixture: GaussianMi
     for start, bound in enumerate(bounds):
         if bound > bounds[best] + _SAME_BOUND * max(1.0, abs(bounds[best])):
             best = start
-    mixture.weights_, means, mixture.covariances_, mixture.precisions_cholesky_ = found.take(best)
+    mixture.weights_, means, mixture.covariances_, mixture.precisions_cholesky_ = starts.take(best)
     mixture.means_, mixture.converged_ = means + features.centre, bool(converged[best])
 
 
@@ -186,9 +186,9 @@ def select_profiles(
             delayed(_fit_candidate)(rows, features, mixture, threads)
             for mixture in mixtures.values()
         )
-    told = dict(sorted(zip(mixtures, fits, strict=True)))
-    skipped = {size: why for size, why in told.items() if isinstance(why, str)}
-    bic = {size: value for size, value in told.items() if not isinstance(value, str)}
+    by_size = dict(sorted(zip(mixtures, fits, strict=True)))
+    skipped = {size: why for size, why in by_size.items() if isinstance(why, str)}
+    bic = {size: value for size, value in by_size.items() if not isinstance(value, str)}
     if not bic:
         reasons = "; ".join(f"K = {size}: {why}" for size, why in skipped.items())
         raise ValueError(f"no number of latent profiles could be fitted ({reasons})")
