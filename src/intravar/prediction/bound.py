@@ -230,8 +230,8 @@ def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: Fl
     """
     weight = 1 / (error**2 + between_variance(wrong, error))
     along = other - float(weight @ other / weight.sum())
-    told = float(weight @ (along * wrong - TAKEN_OFF * shared))
-    return float(np.clip(told / (float(weight @ along**2) + SHARE_SD**-2), 0.0, 1.0))
+    numerator = float(weight @ (along * wrong - TAKEN_OFF * shared))
+    return float(np.clip(numerator / (float(weight @ along**2) + SHARE_SD**-2), 0.0, 1.0))
 
 
 def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: int) -> Interval:
@@ -241,8 +241,8 @@ def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: i
 
     Examples
     --------
-    >>> found = cell_bound(np.full(4, 0.5), np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1]), 3)
-    >>> np.isnan(found.low).tolist()
+    >>> bounds = cell_bound(np.full(4, 0.5), np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1]), 3)
+    >>> np.isnan(bounds.low).tolist()
     [False, False, True]
     """
     loss = (y - prediction) ** 2

@@ -121,7 +121,7 @@ def learn_candidates(
     if len(np.unique(code[task.sampled])) >= FEWEST_FOR_CAMPS:
         for n_camps in CAMPS:
             camps[f"{n_camps} camps"] = learn_camps(Z, y, code, rows, rules, n_camps)
-    found = Candidates(
+    candidates = Candidates(
         chosen,
         first,
         second,
@@ -131,4 +131,4 @@ def learn_candidates(
         camps,
         second.worth_a_look(task.owner[chosen], task.filled.shape[1]),
     )
-    return found, score
+    return candidates, score

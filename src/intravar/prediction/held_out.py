@@ -206,26 +206,26 @@ def half_predictions(
     )
 
 
-def _half_predictions(found: HeldOut, n_threads: int) -> list[tuple[FloatArray, FloatArray]]:
+def _half_predictions(whole: HeldOut, n_threads: int) -> list[tuple[FloatArray, FloatArray]]:
     """Predict every patient from either half of the other folds.
 
     Held against predictions from all of the other folds, they show what twice as many patients
     teach.
     """
-    if not found.folds:
+    if not whole.folds:
         return []
-    task, halves = found.task, []
+    task, halves = whole.task, []
     parts = (task.lone_half, ~task.lone_half)
     work = [
         partial(_predict_from, task, (task.fold != k) & part, task.fold == k, fold.candidates.hyper)
         for part in parts
-        for k, fold in enumerate(found.folds)
+        for k, fold in enumerate(whole.folds)
     ]
     with threadpool_limits(limits=1, user_api="blas"):
         levels = iter(in_threads(work, n_threads))
         for _ in parts:
             own, pooled = np.zeros(len(task.y)), np.zeros(len(task.y))
-            for k, fold in enumerate(found.folds):
+            for k, fold in enumerate(whole.folds):
                 out = task.fold == k
                 own[out], pooled[out] = fold.stack.scores(next(levels))
             halves.append((expit(own), expit(pooled)))

@@ -62,9 +62,9 @@ def own_forests(
             known, given = covariates[grown_on], covariates[wanted[own]]
             shares = grow_forest(known, y[grown_on], given, trees, LEAST_LEAF, SEED)
             by_physician[own] = shares / trees
-    found = np.empty(len(asked))
-    found[np.argsort(code[asked], kind="stable")] = by_physician
-    return found
+    p_yes = np.empty(len(asked))
+    p_yes[np.argsort(code[asked], kind="stable")] = by_physician
+    return p_yes
 
 
 @njit(cache=True, nogil=True)
@@ -77,10 +77,10 @@ def _next(state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _best_split(X, rows, told, yes, least, limits, counts, state):  # type: ignore[no-untyped-def]
+def _best_split(X, rows, row_counts, yes, least, limits, counts, state):  # type: ignore[no-untyped-def]
     """Return column and threshold that leave the least impurity, among random thresholds.
 
-    `told` holds what every row counts; `limits` and `counts` are room for thresholds and sums.
+    `row_counts` is what every row counts; `limits` and `counts` are room for thresholds and sums.
     """
     n, many = rows.size, np.uint64(rows.size)
     # Thresholds halfway between values of two rows, for every column so many in turn.
@@ -95,7 +95,7 @@ def _best_split(X, rows, told, yes, least, limits, counts, state):  # type: igno
     # What rows count that do not exceed the thresholds.
     counts[:] = 0.0
     for t in range(n):
-        x, one = X[rows[t]], told[rows[t]]
+        x, one = X[rows[t]], row_counts[rows[t]]
         for k in range(TRIES):
             for c in range(x.size):
                 counts[k, c] += one if x[c] <= limits[k, c] else 0.0
@@ -135,12 +135,12 @@ def grow_forest(known, y, wanted, trees, least, state):  # type: ignore[no-untyp
     `known` and `y` are covariates and decisions to grow on.
     """
     n, m = len(known), len(wanted)
-    found = np.zeros(m)
-    told, limits = np.zeros(n), np.zeros((TRIES, known.shape[1]))
+    sums = np.zeros(m)
+    row_counts, limits = np.zeros(n), np.zeros((TRIES, known.shape[1]))
     counts = np.zeros((TRIES, known.shape[1]))
     base = 0.0
     for t in range(n):
-        told[t] = 1 + _YES * y[t]
+        row_counts[t] = 1 + _YES * y[t]
         base += y[t]
     base /= n
     stack = np.zeros((2 * DEEPEST + 4, 5), np.int64)
@@ -166,12 +166,12 @@ def grow_forest(known, y, wanted, trees, least, state):  # type: ignore[no-untyp
             column = -1
             if depth < DEEPEST and b - a >= 2 * least and 0 < yes < b - a:
                 column, limit, state = _best_split(
-                    known, rows[a:b], told, yes, least, limits, counts, state
+                    known, rows[a:b], row_counts, yes, least, limits, counts, state
                 )
             if column < 0:
                 share = (yes + base) / (b - a + 1)
                 for t in range(c, d):
-                    found[place[t]] += share
+                    sums[place[t]] += share
                 continue
             cut = a + _divide(known, rows[a:b], unused, column, limit)
             fork = c + _divide(wanted, goes[c:d], place[c:d], column, limit)
@@ -182,4 +182,4 @@ def grow_forest(known, y, wanted, trees, least, state):  # type: ignore[no-untyp
                 stack[top, 3] = fork if s == 0 else d
                 stack[top, 4] = depth + 1
                 top += 1
-    return found
+    return sums

@@ -171,12 +171,12 @@ def in_words(differences: pl.DataFrame, physicians: Sequence[str]) -> list[str |
     >>> in_words(table, ["A", "B"])
     ['weighs age more and sbp less than the others', None]
     """
-    said: dict[str, list[str]] = {}
+    by_physician: dict[str, list[str]] = {}
     for physician, covariate, how in differences.iter_rows():
-        words = said.setdefault(physician, [])
+        words = by_physician.setdefault(physician, [])
         if len(words) < MOST_WORDS:
             words.append(f"{covariate} {how}")
-    return [_sentence(said.get(str(name))) for name in physicians]
+    return [_sentence(by_physician.get(str(name))) for name in physicians]
 
 
 def _sentence(words: list[str] | None) -> str | None:

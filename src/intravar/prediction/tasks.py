@@ -59,7 +59,7 @@ def column_scales(covariates: FloatArray) -> tuple[ColumnScale, ...]:
     Covariates are cut at their outer half per cents, centred and scaled; missing values are 0, the
     mean, with a column that marks them. Constant columns are left out.
     """
-    found = []
+    scales = []
     for number, values in enumerate(covariates.T):
         missing = np.isnan(values)
         candidates = [_cut(number, values[~missing])] if not missing.all() else []
@@ -69,8 +69,8 @@ def column_scales(covariates: FloatArray) -> tuple[ColumnScale, ...]:
             column = each.column(values)
             spread = column.std()
             if spread > 0 and np.ptp(column) > 0:
-                found.append(each._replace(mean=float(column.mean()), spread=float(spread)))
-    return tuple(found)
+                scales.append(each._replace(mean=float(column.mean()), spread=float(spread)))
+    return tuple(scales)
 
 
 def scaled_columns(
@@ -109,13 +109,13 @@ def telling_columns(
     size = np.maximum(np.bincount(who, minlength=n_physicians), 1)
     mean = np.bincount(who, y[rows], minlength=n_physicians) / size
     residual = y[rows] - mean[who]
-    said = np.array(
+    strength = np.array(
         [
             np.sum(np.bincount(who, residual * Z[rows, c], minlength=n_physicians) ** 2 / size)
             for c in range(Z.shape[1])
         ]
     )
-    return np.sort(np.argsort(-said, kind="stable")[:MOST_COLUMNS])
+    return np.sort(np.argsort(-strength, kind="stable")[:MOST_COLUMNS])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -81,10 +81,10 @@ class CommonTrees:
             score[rows] = np.where(half, one, other)[rows]
         return score
 
-    def worth_a_look(self, told: IntArray, n_columns: int) -> IntArray:
+    def worth_a_look(self, always: IntArray, n_columns: int) -> IntArray:
         """Return the columns at which forests look: all, unless they are very many.
 
-        Then it is `told`, those that go with decisions, and beside them those at which the trees
+        Then it is `always`, those that go with decisions, and beside them those at which the trees
         look most often.
         """
         if n_columns <= MOST_SEEN:
@@ -92,9 +92,9 @@ class CommonTrees:
         often = np.zeros(n_columns)
         for trees in self.halves:
             often += trees.splits(n_columns)
-        often[told] = np.inf
-        found = np.argsort(-often, kind="stable")[:MOST_SEEN]
-        return np.sort(found[often[found] > 0])
+        often[always] = np.inf
+        columns = np.argsort(-often, kind="stable")[:MOST_SEEN]
+        return np.sort(columns[often[columns] > 0])
 
 
 def common_trees(
@@ -135,12 +135,12 @@ def expected_losses(
         return np.full(len(loss), np.nan), []
     random = stream(seed, "prediction", "colleagues")
     group = random.permutation(n_physicians) % min(GROUPS, n_physicians)
-    found, trees = np.empty(len(loss)), []
+    expected, trees = np.empty(len(loss)), []
     for number in range(int(group.max()) + 1):
         own = group[code] == number
         others = np.flatnonzero(~own)
         if len(others) > MOST_ROWS:
             others = np.sort(random.choice(others, MOST_ROWS, replace=False))
         trees.append(grown(bins[others], loss[others]))
-        found[own] = expit(trees[-1].scores(bins[own]))
-    return found, trees
+        expected[own] = expit(trees[-1].scores(bins[own]))
+    return expected, trees

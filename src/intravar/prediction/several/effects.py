@@ -104,10 +104,10 @@ def fit_effects(
     >>> design = np.ones((40, 1))
     >>> decided = np.repeat([[0.0], [1.0]], 20, axis=0)
     >>> code = np.repeat([0, 1], 20)
-    >>> found = fit_effects(
+    >>> effects = fit_effects(
     ...     Logits((design,), np.zeros((40, 1)), decided, np.ones((40, 1), dtype=bool), code, 2)
     ... )
-    >>> bool(found.value[0, 0] < -1 and found.value[1, 0] > 1)
+    >>> bool(effects.value[0, 0] < -1 and effects.value[1, 0] > 1)
     True
     """
     spans, J = logits.spans, logits.n_physicians
@@ -208,11 +208,11 @@ def across_decisions(
         by_effects = np.empty_like(own)
         for number in np.unique(fold):
             out = fold == number
-            found = fit_effects(
+            effects = fit_effects(
                 logits.only(~out), together=together, start=everything, rounds=FOLD_ROUNDS
             )
             for k, (design, span) in enumerate(zip(designs, logits.spans, strict=True)):
-                by_effects[out, k] = found.probability(
+                by_effects[out, k] = effects.probability(
                     design[out], np.zeros(int(out.sum())), span, code[out]
                 )
         predicted = np.column_stack(
@@ -240,20 +240,20 @@ def _blended(
     own: FloatArray, other: FloatArray, decided: FloatArray, known: BoolArray, fold: IntArray
 ) -> FloatArray:
     table = np.column_stack([clipped_logit(own), clipped_logit(other)])
-    found = own.copy()
+    blended = own.copy()
     for number in np.unique(fold):
         out, rest = fold == number, (fold != number) & known
         if rest.sum() < FEWEST:
             continue
         weights = fit_blend(table[rest], decided[rest].astype(np.int64))
-        found[out] = expit(weights[0] + table[out] @ weights[1:])
-    return found
+        blended[out] = expit(weights[0] + table[out] @ weights[1:])
+    return blended
 
 
-def _excess(found: PhysicianEffects, logits: Logits, k: int) -> FloatArray:
+def _excess(effects: PhysicianEffects, logits: Logits, k: int) -> FloatArray:
     """Return what the uncertainty of the effects adds in a decision, per physician."""
     rows = np.flatnonzero(logits.known[:, k])
     code, design, span = logits.code[rows], logits.designs[k][rows], logits.spans[k]
-    p = found.probability(design, logits.offset[rows, k], span, code)
-    variance = np.square(p * (1 - p)) * found.unsure(design, span, code)
+    p = effects.probability(design, logits.offset[rows, k], span, code)
+    variance = np.square(p * (1 - p)) * effects.unsure(design, span, code)
     return panel_means(2 * variance, code, logits.n_physicians)

@@ -39,19 +39,19 @@ def conditionals(
     :func:`intravar.inference.outcomes.chained` takes it.
     """
     score = clipped_logit(predicted)
-    found = apart(predicted)
+    tables = apart(predicted)
     for k in range(1, predicted.shape[1]):
         # Matrices are many and small: threads of BLAS would only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
             table = _given_earlier(score, decided, k, code, fold)
-        seen = table[np.arange(len(table)), positions(decided[:, :k])]
+        given = table[np.arange(len(table)), positions(decided[:, :k])]
         y = decided[:, k]
         with_them, without = (
-            log_likelihood(clipped_logit(chance), y).sum() for chance in (seen, predicted[:, k])
+            log_likelihood(clipped_logit(chance), y).sum() for chance in (given, predicted[:, k])
         )
         if with_them > without:
-            found[k] = table
-    return found
+            tables[k] = table
+    return tables
 
 
 def _given_earlier(
@@ -167,6 +167,6 @@ def _bound_of_table(
     """Return the bound from the loss of every combination, twice a number between 0 and 1."""
     mean = (table * loss).sum(axis=1)
     variance = (table * np.square(loss - mean[:, None])).sum(axis=1)
-    seen = loss[np.arange(len(at)), at]
-    losses = Losses(mean, seen - mean, variance, seen / 2)
+    actual = loss[np.arange(len(at)), at]
+    losses = Losses(mean, actual - mean, variance, actual / 2)
     return bound(losses, code, n_physicians)
