@@ -134,8 +134,8 @@ def check(
     --------
     >>> import intravar
     >>> cohort = intravar.simulate("score2", n_patients=1000, n_physicians=10)
-    >>> found = check(cohort.to_polars(), physician="physician", decision="decision")
-    >>> found.panels.n_measurable
+    >>> result = check(cohort.to_polars(), physician="physician", decision="decision")
+    >>> result.panels.n_measurable
     10
     """
     return checked(*requested(source, request, shown_fields(locals()) | others))
@@ -149,8 +149,8 @@ def checked(
     whole: bool = False,
 ) -> Check:
     """Look at a table of patients as a request of one decision says; see :func:`checked_each`."""
-    (found,) = checked_each(source, request, spool, whole=whole).values()
-    return found
+    (only,) = checked_each(source, request, spool, whole=whole).values()
+    return only
 
 
 def checked_each(
@@ -193,7 +193,7 @@ def _refuse_strata(request: Request, method: str) -> None:
     """Refuse subgroups and periods where the method has nothing to compare them by."""
     for name in ("by", "date"):
         if getattr(request, name) is not None and not DESCRIBED[method].predicts:
-            able = [each for each, found in METHODS.items() if found.predicts]
+            able = [each for each, estimator in METHODS.items() if estimator.predicts]
             raise InputError(
                 "{} compares by predictions of every decision, and method '{}' makes none; "
                 "choose {}, or leave {} out",
@@ -249,7 +249,7 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
     for (name, alone), counts in zip(asked.items(), census.counts, strict=True):
         prepared, notes = prepare(census, counts, table, roles[name], alone, forms, strata)
         observed = replace(prepared.observed, as_pandas=scanned.as_pandas)
-        found = Check(
+        result = Check(
             alone,
             scanned.name,
             (*scanned.notes, *notes),
@@ -258,13 +258,13 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
             method,
             estimate_cost(Size.of(observed), METHODS.get(method), periods=prepared.periods),
         )
-        each[name] = _with_others(found, census, counts, drawn) if is_sample else found
+        each[name] = _with_others(result, census, counts, drawn) if is_sample else result
     return each
 
 
-def _with_others(found: Check, census: Census, counts: Counts, drawn: Drawn) -> Check:
+def _with_others(sampled: Check, census: Census, counts: Counts, drawn: Drawn) -> Check:
     """Return what was found in a sample with what is known of everybody else."""
-    prepared, request = found.prepared, found.request
+    prepared, request = sampled.prepared, sampled.request
     recipe = prepared.recipe
     known = census.known(counts)
     _refuse_odd_values(known, recipe)
@@ -277,13 +277,13 @@ def _with_others(found: Check, census: Census, counts: Counts, drawn: Drawn) -> 
     size = Size.of(prepared.observed)
     beyond = Beyond(census, counts, drawn, dropped)
     return replace(
-        found,
+        sampled,
         prepared=replace(prepared, dropped=counts.dropped | of_all),
-        notes=(*found.notes, *_notes_on_sample(beyond, prepared, request)),
+        notes=(*sampled.notes, *_notes_on_sample(beyond, prepared, request)),
         panels=Panels.of(census.named, counts.n_patients, counts.n_for, request.min_panel),
         cost=estimate_cost(
             size,
-            METHODS[found.method],
+            METHODS[sampled.method],
             n_patients=beyond.n_read(size.n_covariates),
             periods=prepared.periods,
         ),

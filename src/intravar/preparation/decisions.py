@@ -41,19 +41,19 @@ def physician_names(column: pl.Series) -> tuple[pl.Series, str]:
         )
     if column.dtype.is_integer():
         return column, ""
-    names, said = as_names(column), []
+    names, notes = as_names(column), []
     different = names.drop_nulls().unique()
     bare = different.str.to_lowercase().str.replace_all(r"\s+", "")
     if alike := bare.str.replace(r"^(\D*)0+(\d)", "${1}${2}").is_duplicated().sum():
-        said.append(
+        notes.append(
             f"{alike:,} names differ in capitals, spaces or leading zeros alone; each counts "
             "by itself"
         )
     if words := sorted(set(different) & set(MISSING)):
-        said.append(
+        notes.append(
             f"{_quoted(words)} is taken for a name; leave the cell empty if nobody is meant"
         )
-    return names, "; ".join(said)
+    return names, "; ".join(notes)
 
 
 @dataclass(frozen=True)
@@ -160,8 +160,8 @@ def code_decision(
     >>> code_decision(pl.Series("sure", [1, 4, 6]), ">=4").values.to_list()
     [0, 1, 1]
     >>> answers = pl.Series("drug", ["statin", "STATIN", "statin", "?", "no"])
-    >>> found = code_decision(answers, "statin")
-    >>> found.values.to_list(), found.note
+    >>> decision = code_decision(answers, "statin")
+    >>> decision.values.to_list(), decision.note
     ([1, 1, 1, None, 0], "'STATIN' counts as 'statin'; '?' counts as missing")
     """
     name, usual = column.name, "a decision is a number, a text or true and false"

@@ -90,8 +90,8 @@ def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None)
     >>> table = pl.DataFrame({"doctor": ["a", "a", "b"], "drug": [1, 0, 1], "age": [50, 51, 62],
     ...                       "patient_id": [7, 7, 8]})
     >>> roles = assign_roles(table.columns, Request(physician="doctor", decision="drug"))
-    >>> found = find_repeated_rows(table, roles, None)
-    >>> found.group.tolist(), found.n_again
+    >>> repeated = find_repeated_rows(table, roles, None)
+    >>> repeated.group.tolist(), repeated.n_again
     ([0, 0, 1], 1)
     """
     named = [roles.patient] if roles.patient else [*filter(names_patients, table.columns)]
@@ -186,8 +186,8 @@ def learn_copies(
         # Where descriptions are fine two patients are hardly alike by chance.
         alike = np.bincount(_numbered(table, described))
         fine = np.median(alike) == alike.min() and len(alike) * 2 > table.height / alike.min()
-        said = f"the table has every row {common} times; each counts once"
-        return CopyRule(tuple(described), 1 if fine else common), said
+        note = f"the table has every row {common} times; each counts once"
+        return CopyRule(tuple(described), 1 if fine else common), note
     pairs, by_chance = _pairs(sizes), pairs_by_chance(table, roles, described)
     many = f"{_about(pairs)} pairs of rows are the same in everything that is recorded"
     if pairs > SURELY * by_chance + 3 * np.sqrt(by_chance):
@@ -231,12 +231,12 @@ def pairs_by_chance(table: pl.DataFrame, roles: Roles, described: list[str]) -> 
     near = np.sum(
         [_within_and_across(total - each, same, other) - exact for each in bits[::step]], axis=0
     )
-    seen = float(near[0] * (exact[1] + 0.5) / (near[1] + 0.5)) if near[0] else 0.0
+    estimated = float(near[0] * (exact[1] + 0.5) / (near[1] + 0.5)) if near[0] else 0.0
     # No fewer than if columns had nothing to do with each other.
     every = _pairs(np.array([len(whos)]))
     apart = [_pairs(np.unique(each, return_counts=True)[1]) / every for each in bits]
     total_within = _pairs(np.unique(np.column_stack([same, other]), axis=0, return_counts=True)[1])
-    return max(seen, float(total_within * np.prod(apart)))
+    return max(estimated, float(total_within * np.prod(apart)))
 
 
 def _within_and_across(keys: HashArray, same: IntArray, other: IntArray) -> FloatArray:

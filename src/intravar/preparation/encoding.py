@@ -90,11 +90,11 @@ def learn_codings(
     missing categories a level of their own; "impute" fills with the median and the most frequent
     level and leaves no mark. Levels with fewer patients than the smallest are pooled.
     """
-    found = []
+    codings = []
     patterns: set[bytes] = set()
     for column in columns:
         if column.kind == "category":
-            found.append(_of_category(column, policy, smallest_level))
+            codings.append(_of_category(column, policy, smallest_level))
             continue
         values = column.values
         marked = False
@@ -104,8 +104,8 @@ def learn_codings(
             marked = pattern not in patterns
             patterns.add(pattern)
         middle = values.median()
-        found.append(Coding(column.name, None if middle is None else float(middle), marked))  # type: ignore[arg-type]
-    return tuple(found)
+        codings.append(Coding(column.name, None if middle is None else float(middle), marked))  # type: ignore[arg-type]
+    return tuple(codings)
 
 
 def encode_with(codings: Sequence[Coding], columns: Sequence[Column]) -> Encoded:

@@ -41,8 +41,8 @@ def about_codes(numbers: pl.Series) -> str:
         for code in present.filter(coded).unique().sort()
         if (code < 0 <= low) or code - high > apart or low - code > apart
     ]
-    said = "lies apart from all other values: empty it if it means that nobody knows"
-    return f"{', '.join(codes[:3])} {said}" if codes else ""
+    note = "lies apart from all other values: empty it if it means that nobody knows"
+    return f"{', '.join(codes[:3])} {note}" if codes else ""
 
 
 Kind = Literal["number", "yes/no", "date", "category", "identifier", "constant", "empty", "other"]
@@ -186,8 +186,8 @@ def _kind_of(column: pl.Series, present: pl.Series, chosen: bool, part: float) -
     if column.dtype == pl.Boolean:
         return "yes/no", ""
     if column.dtype.is_temporal():
-        said = {pl.Duration: "a duration, in seconds", pl.Time: "a time, in hours"}
-        note = said.get(column.dtype.base_type())
+        notes = {pl.Duration: "a duration, in seconds", pl.Time: "a time, in hours"}
+        note = notes.get(column.dtype.base_type())
         return ("number", note) if note else ("date", "days since 1970-01-01")
     if column.dtype == pl.String:
         numbers = column.cast(pl.Float64, strict=False).fill_nan(None)

@@ -82,8 +82,8 @@ def find_leaks(
     Examples
     --------
     >>> y = np.tile(np.array([0, 1], dtype=np.int8), 50)
-    >>> told = Column("stay", "number", pl.Series("stay", y * 3.0))
-    >>> find_leaks([told], y, "drug")[0].why
+    >>> stay = Column("stay", "number", pl.Series("stay", y * 3.0))
+    >>> find_leaks([stay], y, "drug")[0].why
     'predicts the decision nearly perfectly (AUC 1.00)'
     """
     rows = np.arange(len(decision))
@@ -121,9 +121,9 @@ def _asked(
     if len(short) >= 4 and short in name and name != short:
         return f"its name contains the decision's, '{decision_name}'"
     name = in_words(column.name)
-    found = _TELLING_NAMES.search(name)
-    if found is not None and _EARLIER_NAMES.search(name) is None:
-        return f"its name ('{found[1]}') suggests what came afterwards"
+    match = _TELLING_NAMES.search(name)
+    if match is not None and _EARLIER_NAMES.search(name) is None:
+        return f"its name ('{match[1]}') suggests what came afterwards"
     if _missing_more(column, decided) > MISSING_MORE:
         return "is missing far more often with one decision than with the other"
     return ""

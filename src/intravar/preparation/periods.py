@@ -101,8 +101,8 @@ def levels_of(column: pl.Series) -> Levels:
     Examples
     --------
     >>> sex = pl.Series("sex", ["F", "M", None, "F"])
-    >>> found = levels_of(sex)
-    >>> found.names, found.deal(sex).place.tolist()
+    >>> levels = levels_of(sex)
+    >>> levels.names, levels.deal(sex).place.tolist()
     (('F', 'M', 'not known'), [0, 1, 2, 0])
     """
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
@@ -158,8 +158,8 @@ def periods_of(column: pl.Series, period: str) -> Levels:
     Examples
     --------
     >>> days = pl.Series("seen", [date(2024, 2, 1), date(2024, 5, 1), None])
-    >>> found = periods_of(days, "quarter")
-    >>> found.names, found.deal(days).place.tolist()
+    >>> periods = periods_of(days, "quarter")
+    >>> periods.names, periods.deal(days).place.tolist()
     (('2024 Q1', '2024 Q2'), [0, 1, -1])
     """
     names = tuple(_period_of(column, period).drop_nulls().unique().sort())
@@ -198,16 +198,16 @@ def _period_of(column: pl.Series, period: str) -> pl.Series:
     return days.dt.strftime("%Y" if period.strip().lower() == "year" else "%Y-%m")
 
 
-def with_period(observed: Observed, dealt: Dealt) -> tuple[Observed, IntArray]:
+def with_period(observed: Observed, periods: Dealt) -> tuple[Observed, IntArray]:
     """Return patients with a date and one covariate more, the period; and which they are."""
-    known = np.flatnonzero(dealt.place >= 0)
+    known = np.flatnonzero(periods.place >= 0)
     dated = observed if len(known) == observed.n_patients else observed.take(known)
     # One column in its order: trees cut it where the rule changed.
-    period = dealt.place[known].astype(np.float64)[:, None]
+    period = periods.place[known].astype(np.float64)[:, None]
     return replace(
         dated,
         covariates=np.hstack([dated.covariates, period]),
-        names=(*dated.names, f"period of {dealt.column}"),
+        names=(*dated.names, f"period of {periods.column}"),
         _learned={},
     ), known
 

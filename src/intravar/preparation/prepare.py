@@ -134,16 +134,16 @@ def prepare(
     columns = [each.taken(order) for each in portion.columns]
     left = {name: plain[name][places] for name in (roles.by, roles.date) if name is not None}
     strata = strata or strata_of(left.__getitem__, request)
-    said = {
-        roles.physician: (counts.dropped.get(NOBODY, 0), census.said),
-        roles.decision: (counts.dropped.get(UNDECIDED, 0), counts.said),
+    missing_and_note = {
+        roles.physician: (counts.dropped.get(NOBODY, 0), census.note),
+        roles.decision: (counts.dropped.get(UNDECIDED, 0), counts.note),
     }
     return Prepared(
         observed=observed,
         rows=numbers[places].astype(np.int64),
         raw=portion.raw[order],
         origin=portion.origin,
-        columns=tuple(_reports(plain, roles, every, portion, said)),
+        columns=tuple(_reports(plain, roles, every, portion, missing_and_note)),
         leaks=tuple(
             find_leaks(columns, observed.decision, roles.decision, left.get(roles.date or ""))
         ),
@@ -213,7 +213,7 @@ def _reports(
     roles: Roles,
     every: Mapping[str, Column],
     portion: Portion,
-    said: Mapping[str, tuple[int, str]],
+    missing_and_note: Mapping[str, tuple[int, str]],
 ) -> list[ColumnReport]:
     uses: dict[str | None, str] = {
         **dict.fromkeys(roles.excluded, "excluded"),
@@ -227,7 +227,9 @@ def _reports(
     reports = []
     for name in table.columns:
         if name not in every:
-            n_missing, note = said.get(name, (clean_texts(table[name]).null_count(), ""))
+            n_missing, note = missing_and_note.get(
+                name, (clean_texts(table[name]).null_count(), "")
+            )
             use = uses.get(name, "not chosen")
             reports.append(ColumnReport(name, "", use, n_missing, None, note))
             continue

@@ -35,14 +35,14 @@ OUTSIDE = "they do not belong to the population"
 class Counts:
     """One decision of everybody.
 
-    `decision` is its name, and what was counted as 1 and 0; `said` what there is to say of it.
+    `decision` is its name, and what was counted as 1 and 0; `note` what there is to say of it.
     `column` of :attr:`Census.rows` holds it as 0 or 1, null where it is not known. `n_patients` and
     `n_for` are rows of each physician in which it is known, and those decided for; rows `dropped`
     go by reason.
     """
 
     decision: tuple[str, str, str]
-    said: str
+    note: str
     column: str
     n_patients: IntArray
     n_for: IntArray
@@ -55,13 +55,13 @@ class Census:
 
     `rows`, to be gone through, have a physician and at least one decision; each has the number of
     its physician, its decisions as 0 and 1, and its number in the source. `named` are the
-    physicians in natural order, `said` what there is to say of their names; `n_rows` belong to the
+    physicians in natural order, `note` what there is to say of their names; `n_rows` belong to the
     population.
     """
 
     rows: pl.LazyFrame
     named: pl.Series
-    said: str
+    note: str
     n_rows: int
     counts: tuple[Counts, ...]
 
@@ -231,14 +231,14 @@ def draw(census: Census, n_patients: int, seed: int) -> Drawn:
 
 def _of_other_kind(census: Census, inside: IntArray, order: IntArray) -> IntArray:
     """Return physicians with decisions that nobody in the sample took, if there are any."""
-    found = [np.empty(0, dtype=np.int64)]
+    physicians = [np.empty(0, dtype=np.int64)]
     for each in census.counts:
         for count in (each.n_for, each.n_patients - each.n_for):
             if not count[inside].sum():
                 others = order[(count[order] > 0) & ~np.isin(order, inside)]
                 enough = int(np.searchsorted(np.cumsum(count[others]), FEWEST_OF_A_KIND)) + 1
-                found.append(others[:enough])
-    return np.unique(np.concatenate(found))
+                physicians.append(others[:enough])
+    return np.unique(np.concatenate(physicians))
 
 
 def sampled_rows(census: Census, drawn: Drawn, seed: int) -> pl.LazyFrame:
@@ -262,11 +262,11 @@ def part_by_lot(
     # or none.
     held = _hash_of_rows(rows, seed)
     large = rows.join(share.lazy(), on=CODE, how="inner").select(ROW, _SHARE, CODE, held)
-    found = large.collect(engine="streaming")
-    number = found.select(pl.int_range(pl.len()).over(CODE, _HELD)).to_series().to_numpy()
-    mixed = found[_HELD].to_numpy() ^ ((number // together).astype(np.uint64) * _APART)
+    table = large.collect(engine="streaming")
+    number = table.select(pl.int_range(pl.len()).over(CODE, _HELD)).to_series().to_numpy()
+    mixed = table[_HELD].to_numpy() ^ ((number // together).astype(np.uint64) * _APART)
     lot = pl.Series(mixed).hash(seed=seed).cast(pl.Float64) / _SPAN
-    left_out = found.filter(lot >= found[_SHARE]).select(ROW)
+    left_out = table.filter(lot >= table[_SHARE]).select(ROW)
     return rows.join(left_out.lazy(), on=ROW, how="anti")
 
 
@@ -299,9 +299,9 @@ def _lots(census: Census, seed: int) -> list[str]:
         rows = rows_of(census, tied)
         held = _hash_of_rows(rows, 0, (census.named.name,))
         sums = rows.group_by(CODE).agg(held.sum()).sort(_HELD).collect(engine="streaming")
-        seen: Counter[tuple[int, ...]] = Counter()
+        n_before: Counter[tuple[int, ...]] = Counter()
         for code in sums[CODE].to_list():
-            place[code] = seen[counts[code]]
-            seen[counts[code]] += 1
+            place[code] = n_before[counts[code]]
+            n_before[counts[code]] += 1
     texts = (":".join(map(str, (seed, *n, at))) for n, at in zip(counts, place, strict=True))
     return [hashlib.sha256(text.encode()).hexdigest() for text in texts]
