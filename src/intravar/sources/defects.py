@@ -14,8 +14,8 @@ def defect_lines(error: BaseException) -> list[str]:
     """Write the log of a defect; return what to tell the user, without a traceback."""
     text = "".join(traceback.format_exception(error))
     log = f"intravar {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n{text}"
-    said = scrubbed(f"{type(error).__name__}: {error}", *sys.argv)
-    words = f"this is a defect of intravar, not of your input: {said}"
+    summary = scrubbed(f"{type(error).__name__}: {error}", *sys.argv)
+    words = f"this is a defect of intravar, not of your input: {summary}"
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="intravar-", suffix=".log", delete=False, encoding="utf-8"

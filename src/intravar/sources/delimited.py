@@ -44,9 +44,9 @@ def read_text(
     text, used_encoding = _decoded(path, read_bytes(path), encoding)
     # Old Macs ended lines otherwise.
     text = text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
-    told = _SEPARATOR_LINE.match(text)
-    if told:
-        separator, text = separator or told[1], text[told.end() :]
+    match = _SEPARATOR_LINE.match(text)
+    if match:
+        separator, text = separator or match[1], text[match.end() :]
     text = text.strip("\n")
     if not text.strip():
         raise InputError(f"'{path}' is empty; give a table with a header and one row per decision")
@@ -121,19 +121,19 @@ def _wrong_encoding(
     line = data.count(b"\n", 0, error.start) + 1
     if error.start >= len(data):
         return InputError(f"'{path}' is not {encoding.upper()}: it ends in the middle of a letter")
-    found = f"line {line} has the byte 0x{data[error.start]:02x}"
+    bad_byte = f"line {line} has the byte 0x{data[error.start]:02x}"
     # A line that is UTF-8 comes back whole.
     others = [row for row in data.split(b"\n") if not row.isascii()]
     if encoding == "utf-8" and any(row.decode(errors="ignore").encode() == row for row in others):
         return InputError(
-            f"'{path}' mixes encodings: {found}, which is not UTF-8, but other lines are UTF-8; "
+            f"'{path}' mixes encodings: {bad_byte}, which is not UTF-8, but other lines are UTF-8; "
             "save it in one encoding"
         )
     return InputError(
         "'{}' is not {}: {}; name its encoding, for instance {}",
         path,
         encoding.upper(),
-        found,
+        bad_byte,
         option("encoding", "cp1252"),
     )
 

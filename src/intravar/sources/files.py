@@ -94,8 +94,8 @@ def scan_parquet(path: Path) -> pl.LazyFrame | None:
     if path.is_file():
         is_one = path.suffix.lower() == ".parquet" or _beginning(path).startswith(PARQUET_MAGIC)
         return pl.scan_parquet(path, hive_partitioning=False) if is_one else None
-    found = sorted(path.rglob("*.parquet"))
-    parts = {each: _part(each, path) for each in found if not each.name.startswith((".", "_"))}
+    paths = sorted(path.rglob("*.parquet"))
+    parts = {each: _part(each, path) for each in paths if not each.name.startswith((".", "_"))}
     return _together(parts) if parts else None
 
 
@@ -105,10 +105,10 @@ def _part(part: Path, folder: Path) -> pl.LazyFrame:
     with _whole(part):
         known = lazy.collect_schema().names()
     steps = (step.partition("=") for step in part.relative_to(folder).parts[:-1])
-    told = {name: value for name, equals, value in steps if equals and name not in known}
+    from_folders = {name: value for name, equals, value in steps if equals and name not in known}
     return lazy.with_columns(
         pl.lit(None if value == "__HIVE_DEFAULT_PARTITION__" else value, pl.String).alias(name)
-        for name, value in told.items()
+        for name, value in from_folders.items()
     )
 
 

@@ -204,7 +204,7 @@ def scrubbed(text: str, *sources: str) -> str:
             text = text.replace(source, without_password(source))
             for secret in _secrets(source):
                 text = text.replace(secret, HIDDEN)
-    text = _IN_TEXT.sub(lambda found: without_password(found[0]), text)
+    text = _IN_TEXT.sub(lambda match: without_password(match[0]), text)
     return _SECRET_WORDS.sub(rf"\1\2{HIDDEN}", text)
 
 

@@ -160,11 +160,11 @@ def plain_table(
         forms[column.name].typed(column) if column.name in forms else typed_texts(column)
         for column in texts.get_columns()
     ]
-    said: dict[str, list[str]] = {}
+    names_by_how: dict[str, list[str]] = {}
     for each in typed:
         if each.how:
-            said.setdefault(each.how, []).append(each.values.name)
-    notes = [f"{how} in {_listed(names)}" for how, names in said.items()]
+            names_by_how.setdefault(each.how, []).append(each.values.name)
+    notes = [f"{how} in {_listed(names)}" for how, names in names_by_how.items()]
     return plain.with_columns(each.values for each in typed), notes
 
 
@@ -239,14 +239,14 @@ def far_columns(table: pl.DataFrame | pl.LazyFrame) -> list[str]:
     The infinity of databases, which is stored as the largest number, is a missing date.
     """
     stored = table.collect_schema()
-    found = table.select(
+    far = table.select(
         _far(place, dtype).alias(name)
         for place, (name, dtype) in enumerate(stored.items())
         if dtype == pl.Date or isinstance(dtype, pl.Datetime | pl.Duration)
     )
-    if isinstance(found, pl.LazyFrame):
-        found = found.collect(engine="streaming")
-    return [column.name for column in found.get_columns() if column[0]]
+    if isinstance(far, pl.LazyFrame):
+        far = far.collect(engine="streaming")
+    return [column.name for column in far.get_columns() if column[0]]
 
 
 def _far_column(column: pl.Series) -> pl.Series:

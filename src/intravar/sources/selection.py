@@ -63,8 +63,8 @@ def _holds(table: pl.DataFrame, population: Population) -> pl.Series:
             population.operator,
             shortened(other),
         )
-    found: pl.Series = _COMPARE[population.operator](column, other)
-    return found
+    holds: pl.Series = _COMPARE[population.operator](column, other)
+    return holds
 
 
 def _column(table: pl.DataFrame, name: str) -> pl.Series:

@@ -170,8 +170,8 @@ class Form:
         """Choose a way by how other columns are written; None if they do not tell either."""
         if len(self.ways) == 1:
             return self.ways[0]
-        told = next((way for way in self.ways if way in habits), None)
-        return "." if told is None and self.fixed and POINTS in habits else told
+        usual = next((way for way in self.ways if way in habits), None)
+        return "." if usual is None and self.fixed and POINTS in habits else usual
 
     def read_by(self, habits: frozenset[str]) -> Form:
         """Put what the column tells by itself before what the table does."""
@@ -271,11 +271,11 @@ def text_forms(table: pl.DataFrame | pl.LazyFrame, as_text: Collection[str] = ()
             pointed = cell.str.contains(".", literal=True) & (cell != ".")
             asked[f"pointed {place}"] = pointed.any()
     questions = (question.alias(name) for name, question in asked.items())
-    told = texts.select(questions).collect(engine="streaming").to_dicts() if asked else [{}]
+    answers = texts.select(questions).collect(engine="streaming").to_dicts() if asked else [{}]
     for place, (name, first) in enumerate(begun.items()):
-        has_points = told[0].get(f"pointed {place}", False)
+        has_points = answers[0].get(f"pointed {place}", False)
         doubtful = not len(first) or (has_points and first.str.contains(_WITH_COMMA).all())
-        if told[0].get(f"plain {place}", False) and not doubtful:
+        if answers[0].get(f"plain {place}", False) and not doubtful:
             forms[name] = Form("number", (".",), frozenset({POINTS} if has_points else ()))
         elif looks[name]:
             every = texts.select(pl.nth(place).unique()).collect(engine="streaming").to_series()
@@ -317,17 +317,17 @@ def _form(texts: pl.Series, kinds: Collection[str]) -> Form:
 
 
 def _number_form(texts: pl.Series) -> Form | None:
-    told = texts.to_frame().select(**_ABOUT_NUMBERS).row(0, named=True)
-    commas, points = told["commas"], told["points"]
-    if not (told["."] or told[","]) or told["units"] > 1:
+    facts = texts.to_frame().select(**_ABOUT_NUMBERS).row(0, named=True)
+    commas, points = facts["commas"], facts["points"]
+    if not (facts["."] or facts[","]) or facts["units"] > 1:
         return None  # 5 and 5 % in one column: nobody knows what the 5 is
-    if told["."] and not commas and not points:
+    if facts["."] and not commas and not points:
         return Form("number", (".",))
-    if told["."] and told[","] and not told["ungrouped"]:
+    if facts["."] and facts[","] and not facts["ungrouped"]:
         # Points among numbers without commas may separate thousands: where people write 5,6 they
         # write 1.234 for 1234. Beside 950 they may be anything.
-        return Form("number", (".", ","), fixed=not commas and told["everywhere"])
-    if told["."] and not (told[","] and commas):
+        return Form("number", (".", ","), fixed=not commas and facts["everywhere"])
+    if facts["."] and not (facts[","] and commas):
         return Form("number", (".",), frozenset({"." if commas else POINTS}))
     return Form("number", (",",), frozenset({","}))
 
@@ -366,14 +366,14 @@ def _numbers(column: pl.Series, sign: str) -> Typed:
     if sign == "," or values.null_count() > column.null_count():
         other = "." if sign == "," else ","
         bare = _read(column, _BARE).to_series()
-        said = {
+        features = {
             "decimal commas": sign == "," and bare.str.contains(",", literal=True).any(),
             "thousands separators": bare.str.contains(other, literal=True).any()
             or _read(column, _WITHOUT_UNIT.str.contains(_GROUPED)).to_series().any(),
             "per cent signs": column.str.contains("%", literal=True).any(),
             "currency signs": column.str.contains("[€$£]").any(),
         }
-        how = " and ".join(words for words, holds in said.items() if holds)
+        how = " and ".join(words for words, holds in features.items() if holds)
         bare = bare.str.replace_all(other, "", literal=True).str.replace(",", ".", literal=True)
         bare = bare.str.strip_prefix("+")
         values = bare.cast(pl.Int64, strict=False)
@@ -433,8 +433,8 @@ def settled(table: pl.DataFrame) -> pl.DataFrame:
     ]
     asked = [question.alias(str(at)) for at, (_, question, _) in enumerate(cases)]
     holds = table.select(asked).row(0) if asked else ()
-    made = {place: then for (place, _, then), so in zip(cases, holds, strict=True) if so}
-    return table.with_columns(made.values()) if made else table
+    converted = {place: then for (place, _, then), so in zip(cases, holds, strict=True) if so}
+    return table.with_columns(converted.values()) if converted else table
 
 
 def _cases(place: int, dtype: pl.DataType) -> list[tuple[pl.Expr, pl.Expr]]:

@@ -241,8 +241,8 @@ class PostgreSQL(Database):
         except (psycopg.Error, ValueError, UnicodeError) as error:
             # What the server said, without the list of addresses that were tried.
             text = scrubbed(" ".join(str(error).split()), url)
-            said = re.search(r"FATAL: +(.*?)(?= connection to server|$)", text)
-            words = shortened(said[1] if said else text, 160)
+            match = re.search(r"FATAL: +(.*?)(?= connection to server|$)", text)
+            words = shortened(match[1] if match else text, 160)
             raise InputError(f"cannot connect to {without_password(url)}: {words}") from error
 
     def _selected(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:

@@ -57,12 +57,12 @@ class OmopCovariate:
         if self.kind == "measurement":
             columns.append("value_as_number")
             optional = ["unit_concept_id", "unit_source_value"]
-        found = tables.read(table, columns, (concept, [self.concept]), optional=optional)
-        if not found.height:
+        events = tables.read(table, columns, (concept, [self.concept]), optional=optional)
+        if not events.height:
             raise InputError(
                 f"no row of '{table}' in '{tables.name}' has the concept {self.concept}"
             )
-        return found.rename({date: "date"}).drop(concept).drop_nulls("date")
+        return events.rename({date: "date"}).drop(concept).drop_nulls("date")
 
 
 def parse_covariate(tables: OmopTables, text: str) -> OmopCovariate:

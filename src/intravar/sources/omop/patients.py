@@ -154,12 +154,12 @@ def omop_patients(
 def _visits(
     tables: OmopTables, visits: Sequence[int], steps: list[tuple[str, int]]
 ) -> pl.DataFrame:
-    found = tables.read(
+    table = tables.read(
         "visit_occurrence",
         ["visit_occurrence_id", "person_id", "visit_start_date", "provider_id"],
         ("visit_concept_id", list(visits)) if visits else None,
     )
-    known = found.drop_nulls(["visit_start_date", "person_id"])
+    known = table.drop_nulls(["visit_start_date", "person_id"])
     steps.append(("persons with a visit of the kind", known["person_id"].n_unique()))
     known = known.drop_nulls("provider_id")
     steps.append(("persons with a visit whose provider is known", known["person_id"].n_unique()))
@@ -193,7 +193,7 @@ def parse_drugs(texts: Sequence[str]) -> dict[str, list[int]]:
     >>> parse_drugs(["statin=1545958", "metformin=1503297"])
     {'statin': [1545958], 'metformin': [1503297]}
     """
-    found: dict[str, list[int]] = {}
+    drugs: dict[str, list[int]] = {}
     for text in texts:
         name, given, concepts = text.rpartition("=")
         name = name.strip() if given else DECISION
@@ -202,14 +202,14 @@ def parse_drugs(texts: Sequence[str]) -> dict[str, list[int]]:
                 f"drug '{text}' has no name; with several drugs name each of them, such as "
                 f"statin={text.strip() or '1545958'}"
             )
-        if name in found:
+        if name in drugs:
             raise InputError(
                 f"two drugs are called '{name}'; give the concepts of one drug with commas, such "
                 f"as {name}=1545958,1539403"
             )
         listed = filter(None, map(str.strip, concepts.split(",")))
-        found[name] = [parse_concept(concept) for concept in listed]
-    return found
+        drugs[name] = [parse_concept(concept) for concept in listed]
+    return drugs
 
 
 def parse_concept(text: str) -> int:
@@ -222,17 +222,17 @@ def parse_concept(text: str) -> int:
 def checked_drugs(drug: Sequence[int] | Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
     """Return the concepts of every drug by the name of its column, if they can be decisions."""
     named = drug if isinstance(drug, Mapping) else {DECISION: drug}
-    found = {name: list(concepts) for name, concepts in named.items()}
-    if not 1 <= len(found) <= MOST_DECISIONS:
-        raise InputError(f"{len(found)} drugs are named; give 1 to {MOST_DECISIONS}")
-    for name, concepts in found.items():
+    drugs = {name: list(concepts) for name, concepts in named.items()}
+    if not 1 <= len(drugs) <= MOST_DECISIONS:
+        raise InputError(f"{len(drugs)} drugs are named; give 1 to {MOST_DECISIONS}")
+    for name, concepts in drugs.items():
         if not name.strip() or "," in name:
             raise InputError(f"a drug is called '{name}'; give it a name, and leave out commas")
         if name in _TAKEN:
             raise InputError(f"a drug cannot be called '{name}', which is a column; name another")
         if not concepts:
             raise InputError(f"drug '{name}' has no concept; give one, such as {name}=1545958")
-    return found
+    return drugs
 
 
 def _exposures(tables: OmopTables, drug: Sequence[int], *, descendants: bool) -> pl.DataFrame:
@@ -242,11 +242,11 @@ def _exposures(tables: OmopTables, drug: Sequence[int], *, descendants: bool) ->
         column, ancestors = "descendant_concept_id", ("ancestor_concept_id", list(drug))
         wanted |= set(tables.read("concept_ancestor", [column], ancestors)[column].to_list())
     columns = ["person_id", "drug_concept_id", _DATE]
-    found = tables.read(
+    exposures = tables.read(
         "drug_exposure", columns, ("drug_concept_id", sorted(wanted)), optional=["provider_id"]
     )
-    if found.height:
-        return found.rename({"provider_id": "drug_provider"})
+    if exposures.height:
+        return exposures.rename({"provider_id": "drug_provider"})
     every = tables.read("drug_exposure", ["drug_concept_id"])["drug_concept_id"]
     common = every.value_counts(sort=True)["drug_concept_id"].head(3)
     most = ", ".join(str(concept) for concept in common)
