@@ -20,7 +20,7 @@ def test_an_id_with_what_nobody_sees_is_the_same_id(unseen: str) -> None:
     found = intravar.check(table, physician="doctor", decision="y")
     assert set(found.prepared.observed.physicians) == {"Ada", "Bob", "Cy"}
     assert as_known(f"A{unseen}da", ["Ada", "Bob"]) == "Ada"
-    assert Addresses(["P-1"], {"P-1": "Ada"}).found(f"Ada{unseen}") == "P-1"
+    assert Addresses(["P-1"], {"P-1": "Ada"}).published_name(f"Ada{unseen}") == "P-1"
 
 
 def test_joiners_that_are_seen_stay() -> None:

@@ -309,8 +309,8 @@ def _changed(
     if below == above:
         below = above = None
     first, second = (round(float(each), 3) for each in value)
-    shown = None if within and change else change
-    return [Changed(of, first, second, shown, below, above, claim, figure, within)]
+    visible = None if within and change else change
+    return [Changed(of, first, second, visible, below, above, claim, figure, within)]
 
 
 def _compared(

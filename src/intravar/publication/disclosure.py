@@ -78,8 +78,8 @@ def _decision(
 ) -> Decision:
     """Return what may be handed on of one decision, without what the others would tell with it."""
     words = measurement.request.words
-    shown = _shown_scores(measurement, secret, across)
-    main = shown[measurement.method]
+    scores = _shown_scores(measurement, secret, across)
+    main = scores[measurement.method]
     physicians = hiding.named(main.table, names).sort("physician")
     verdict, reasons = measurement.verdict, measurement.judged.reasons if measurement.judged else ()
     if verdict not in UNRANKED and physicians["rank"].count() < 2:
@@ -123,9 +123,9 @@ def _decision(
         warnings=tuple(measurement.warnings),
         seconds={name: round(value) for name, value in measurement.seconds.items()},
         check=check,
-        diagnostics=findings.published_diagnostics(measurement, shown, names),
+        diagnostics=findings.published_diagnostics(measurement, scores, names),
         physicians=results.rows_of(physicians, results.PhysicianRow),
-        methods=() if len(shown) < 2 else _methods(measurement, shown, names),
+        methods=() if len(scores) < 2 else _methods(measurement, scores, names),
         **strata,
     )
     return without_figures(decision) if verdict == NOTHING else decision
@@ -148,7 +148,7 @@ def _shown_scores(
 ) -> dict[str, PublishedScores]:
     """Publish the scores of every method; a size that one of them must hide, all hide."""
     request = measurement.request
-    seen = measurement.repeats
+    repeats = measurement.repeats
     parts = [
         hiding.hidden_parts(each.scores, each.evidence, request.smallest_cell)
         for each in measurement.fitted.values()
@@ -159,9 +159,9 @@ def _shown_scores(
     n_patients = measurement.main.scores.n_patients
     blurred: Mapping[str, FloatArray] = {}
     no_repeats = None
-    if seen is not None:
-        blurred = findings.rounded_repeats(seen, n_patients, request.smallest_cell)
-        no_repeats = no_size | findings.hidden_repeats(seen, n_patients, request.smallest_cell)
+    if repeats is not None:
+        blurred = findings.rounded_repeats(repeats, n_patients, request.smallest_cell)
+        no_repeats = no_size | findings.hidden_repeats(repeats, n_patients, request.smallest_cell)
         if across is not None:
             no_repeats |= across.repeats
     no_close = None

@@ -61,8 +61,8 @@ def explain(
             raise unknown_name(decider, name, names, remedy="physicians lists them")
         patients = patients_of(measurement)
         _refuse_beyond(name, patients)
-        shown = side_by_side(cases_of(measurement), patients, name, most=most)
-        return handed_back(shown, as_pandas=measurement.as_pandas)
+        pairs = side_by_side(cases_of(measurement), patients, name, most=most)
+        return handed_back(pairs, as_pandas=measurement.as_pandas)
     path, private = measurement_folders(measurement)
     published = read_published(path)
     at = chosen_decision([each.decision for each in published.decisions], decision)
@@ -73,7 +73,7 @@ def explain(
     )
     every = [row.physician for row in published.decisions[at].physicians]
     known = Addresses.of(every, private, published.words.decider)
-    name = known.name_of(known.found(str(physician)))
+    name = known.name_of(known.published_name(str(physician)))
     _refuse_beyond(name, patients, str(physician))
     return side_by_side(cases, patients, name, most=most)
 
@@ -99,9 +99,9 @@ def private_table(folder: Path, name: str, what: str, remedy: str) -> pl.DataFra
     try:
         return pl.read_parquet(private / name)
     except (OSError, pl.exceptions.PolarsError) as error:
-        said = (what, folder, private, remedy)
+        details = (what, folder, private, remedy)
         raise InputError(
-            "the {} of '{}' are kept in '{}', which cannot be read; {}", *said
+            "the {} of '{}' are kept in '{}', which cannot be read; {}", *details
         ) from error
 
 

@@ -21,8 +21,7 @@ from intravar.measurement.diagnostics import agreement, of_pairs
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import SeenTwice
 from intravar.measurement.sentences import close_calls_sentence
-from intravar.publication import hiding
-from intravar.publication import results as told
+from intravar.publication import hiding, results
 from intravar.publication.group import group_digits, step_over_all
 from intravar.publication.results import KindOfPatients, LeftOut, Location, Review
 from intravar.publication.scores import PublishedScores
@@ -67,8 +66,8 @@ MOST_NAMED = 3
 
 
 def published_unrecorded(
-    measurement: Measurement, group: told.Group | None
-) -> told.Unrecorded | None:
+    measurement: Measurement, group: results.Group | None
+) -> results.Unrecorded | None:
     """Return it in proportion to the figure of all; None where it was not looked at."""
     measured = measurement.unrecorded
     level = None if group is None else group.discordance.value
@@ -81,7 +80,7 @@ def published_unrecorded(
         for each in measured.reasons
     )
     words = unrecorded_line(level, reasons, measured.n_tried, measurement.request.words)
-    return told.Unrecorded(words, reasons, measured.n_tried)
+    return results.Unrecorded(words, reasons, measured.n_tried)
 
 
 def unrecorded_line(
@@ -158,7 +157,7 @@ def review_lines(review: Review, words: Words = USUAL) -> list[str]:
 
 def published_diagnostics(
     measurement: Measurement, published: Mapping[str, PublishedScores], names: Mapping[str, str]
-) -> told.Diagnostics:
+) -> results.Diagnostics:
     """Return the diagnostics that may be handed on; `published` is what methods show of scores.
 
     Pairs of physicians whose scores are hidden do not count, parts of a panel are told where none
@@ -169,9 +168,9 @@ def published_diagnostics(
     main, pairs = published[measurement.method], tables.pairs
     evidence = measurement.main.evidence
     if smallest > 1 and len(main.measured) < main.table.height:
-        shown = measurement.among_learned(main.measured)
+        measured = measurement.among_learned(main.measured)
         prepared = measurement.check.prepared
-        pairs = of_pairs(prepared, evidence, measurement.pairs, tables.loose, shown)
+        pairs = of_pairs(prepared, evidence, measurement.pairs, tables.loose, measured)
     compared = {
         name: (measurement.fitted[name].scores.discordance, each.measured)
         for name, each in published.items()
@@ -187,22 +186,22 @@ def published_diagnostics(
         parts = counted.sort("physician").to_dicts()
     attrition = {row.pop("physician"): row for row in parts}
     clear = evidence.anchors
-    return told.Diagnostics(
-        love=hiding.rounded_rows(pairs.love, told.Difference),
-        distances=hiding.rounded_rows(bins, told.Distances),
+    return results.Diagnostics(
+        love=hiding.rounded_rows(pairs.love, results.Difference),
+        distances=hiding.rounded_rows(bins, results.Distances),
         attrition={
             name: row
             for name, row in attrition.items()
             if not any(hiding.is_small(count, smallest) for count in row.values())
         },
-        sweep=hiding.rounded_rows(_safe_sweep(pairs.sweep, smallest), told.SweepStep, 2),
-        agreement=hiding.rounded_rows(agreement(compared), told.Agreement, 2),
+        sweep=hiding.rounded_rows(_safe_sweep(pairs.sweep, smallest), results.SweepStep, 2),
+        agreement=hiding.rounded_rows(agreement(compared), results.Agreement, 2),
         balance=hiding.rounded_by(tables.balance, "covariate", "between_physicians"),
         overlap=hiding.rounded_by(
             hiding.named(tables.overlap[with_size], names).sort("physician"),
             *("physician", "overlap", 2),
         ),
-        calibration=hiding.rounded_rows(calibration, told.Calibration),
+        calibration=hiding.rounded_rows(calibration, results.Calibration),
         split_half_reliability=hiding.fraction(pairs.split_half),
         surely_eligible=None if clear is None else round(float(clear.sure_eligible), 2),
         surely_not_eligible=None if clear is None else round(float(clear.sure_others), 2),
@@ -239,15 +238,15 @@ MANY = 100
 
 
 def rounded_repeats(
-    seen: SeenTwice, n_patients: IntArray, smallest: int
+    repeats: SeenTwice, n_patients: IntArray, smallest: int
 ) -> Mapping[str, FloatArray]:
     """Return the columns of repeated cases as they may be told beside panel sizes."""
     if smallest <= 1:
-        return seen.columns()
+        return repeats.columns()
     # Where one case or a few were seen once, the number says no more than "nearly all".
     most = TENS * np.floor((n_patients - smallest) / TENS)
-    n = np.maximum(np.minimum(TENS * np.rint(seen.n_repeats / TENS), most), 0.0)
-    share = np.round(seen.contradiction, 2)
+    n = np.maximum(np.minimum(TENS * np.rint(repeats.n_repeats / TENS), most), 0.0)
+    share = np.round(repeats.contradiction, 2)
     ends = share_interval(np.nan_to_num(share) * n, n)
     return {
         "contradiction": share,
@@ -257,8 +256,8 @@ def rounded_repeats(
     }
 
 
-def hidden_repeats(seen: SeenTwice, n_patients: IntArray, smallest: int) -> BoolArray:
+def hidden_repeats(repeats: SeenTwice, n_patients: IntArray, smallest: int) -> BoolArray:
     """Tell of whom nothing may be told: few contradictions or agreements, or too little to blur."""
-    differ, once = seen.evidence.n_contradictions, n_patients - seen.n_repeats
+    differ, once = repeats.evidence.n_contradictions, n_patients - repeats.n_repeats
     too_little = hiding.any_few(smallest, once) & (n_patients < MANY)  # the size is known
-    return hiding.any_few(smallest, differ, seen.n_repeats - differ) | too_little
+    return hiding.any_few(smallest, differ, repeats.n_repeats - differ) | too_little

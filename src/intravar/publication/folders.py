@@ -233,5 +233,5 @@ def _beside(path: Path, suffix: str) -> Path:
 
 
 def _listed(kind: Kind, files: Mapping[str, list[str]]) -> str:
-    named = {name: found[0] for name, found in files.items()}
+    named = {name: digests[0] for name, digests in files.items()}
     return json.dumps({"what": kind, "files": named}, indent=1, ensure_ascii=False)

@@ -128,9 +128,9 @@ def published_group(
     whole = group if measurement.group is None else measurement.group
     digits, step = group_digits(smallest), step_over_all(measurement)
     limit, fine = main.evidence.upper_limit, smallest > 1 and step <= FINE
-    told = whole if fine else group
+    basis = whole if fine else group
     mean = rounded_figure(
-        (told.discordance, told.low, told.high),
+        (basis.discordance, basis.low, basis.high),
         max(step, 10.0**-digits) if fine else 10.0**-digits,
         phase if fine else None,
         most=MOST_DISCORDANCE if limit else None,
@@ -139,11 +139,11 @@ def published_group(
     if whole.differences is not None:
         steps = spread_steps(main.scores, main.evidence, published, smallest)
         spread = rounded_spread(whole, group, steps, phase, request.matters)
-    explained, seen, contradiction, rest = whole.explained, measurement.repeats, None, None
+    explained, repeats, contradiction, rest = whole.explained, measurement.repeats, None, None
     shares = () if explained is None else (explained.share, explained.low, explained.high)
-    if seen is not None:
-        rest = seen.unexplained(main.scores.discordance, main.scores.n_patients)
-        contradiction = seen.model.overall_
+    if repeats is not None:
+        rest = repeats.unexplained(main.scores.discordance, main.scores.n_patients)
+        contradiction = repeats.model.overall_
     with_rate, with_half = with_rates(main.scores.take(published.measured)) or (None, None)
     return Group(
         discordance=mean,
@@ -184,14 +184,14 @@ def spread_steps(
         return (TRACE,) * len(SPREAD)
     one = int(np.argmax(np.where(lost, size * (high - low) ** 2, -1.0)))
     widest = np.where(lost, MOST_DISCORDANCE / np.sqrt(np.maximum(size, 1)), sureness)
-    found = []
+    spreads = []
     for share, sure in product((0.0, 0.5, 1.0), (1.0, 0.25)):
         value, error = known.copy(), widest.copy()
         value[one] = (1 - share) * low[one] + share * high[one]
         error[one] *= sure  # whoever nearly always decides alike has a small error
         group = group_of(value, error, size)
-        found.append([0.0 if group is None else getattr(group, name) for name in SPREAD])
-    moved = np.nan_to_num(np.ptp(np.array(found), axis=0), nan=MOST_DISCORDANCE)
+        spreads.append([0.0 if group is None else getattr(group, name) for name in SPREAD])
+    moved = np.nan_to_num(np.ptp(np.array(spreads), axis=0), nan=MOST_DISCORDANCE)
     return tuple(step_over(each) for each in moved.tolist())
 
 

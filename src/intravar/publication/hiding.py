@@ -201,15 +201,15 @@ def hidden_parts(scores: Scores, evidence: Evidence, smallest: int) -> HiddenPar
     See :meth:`intravar.estimators.evidence.Evidence.told`.
     """
     n, n_for = scores.n_patients, scores.n_for
-    told = evidence.told(n, n_for)
-    size = any_few(smallest, n, *told.size)
-    score = any_few(smallest, n, *told.score)
+    counts = evidence.told(n, n_for)
+    size = any_few(smallest, n, *counts.size)
+    score = any_few(smallest, n, *counts.score)
     return HiddenParts(
         size,
-        np.where(size, told.least, n),
+        np.where(size, counts.least, n),
         score,
-        score | any_few(smallest, *told.others),
-        ~score & any_few(smallest, *told.rate),
+        score | any_few(smallest, *counts.others),
+        ~score & any_few(smallest, *counts.rate),
     )
 
 
@@ -235,7 +235,7 @@ def asked_strata(measurement: Measurement) -> dict[str, Strata]:
     """Return subgroups and periods that were asked for, by what patients were dealt."""
     course = measurement.periods
     both = {"by": measurement.levels, "period": None if course is None else course.strata}
-    return {dealt: strata for dealt, strata in both.items() if strata is not None}
+    return {stratified_by: strata for stratified_by, strata in both.items() if strata is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,17 +251,19 @@ class HiddenAcross:
     strata: Mapping[str, set[str]]
 
 
-def hidden_across(found: Together) -> dict[str, HiddenAcross]:
+def hidden_across(together: Together) -> dict[str, HiddenAcross]:
     """Tell for every decision what it must hide because of the others."""
-    smallest, listed = found.request.smallest_cell, found.decisions
+    smallest, listed = together.request.smallest_cell, together.decisions
     panels = {name: _panels(each, smallest) for name, each in listed.items()}
     for physician in {who for each in panels.values() for who in each}:
         _hide_sizes([each[physician] for each in panels.values() if physician in each], smallest)
-    no_rate = _telling_rates(found, smallest) if smallest > 1 else set()
+    no_rate = _telling_rates(together, smallest) if smallest > 1 else set()
     asked = [asked_strata(each) for each in listed.values()]
     strata = {
-        dealt: _differing([each[dealt].cells for each in asked if dealt in each], smallest)
-        for dealt in ("by", "period")
+        stratified_by: _differing(
+            [each[stratified_by].cells for each in asked if stratified_by in each], smallest
+        )
+        for stratified_by in ("by", "period")
     }
     seen_twice = [
         pl.DataFrame(
@@ -276,8 +278,10 @@ def hidden_across(found: Together) -> dict[str, HiddenAcross]:
         nobody = np.zeros(len(own), dtype=np.bool_)
         size = np.array([panel.hidden for panel in own.values()], dtype=np.bool_)
         least = np.array([panel.least for panel in own.values()], dtype=np.int64)
-        rate, seen = (np.array([who in each for who in own], np.bool_) for each in (no_rate, twice))
-        return HiddenAcross(HiddenParts(size, least, nobody, nobody, rate), seen, strata)
+        rate, repeats = (
+            np.array([who in each for who in own], np.bool_) for each in (no_rate, twice)
+        )
+        return HiddenAcross(HiddenParts(size, least, nobody, nobody, rate), repeats, strata)
 
     return {name: hidden(own) for name, own in panels.items()}
 
@@ -324,14 +328,14 @@ def _hide_sizes(panels: list[_Panel], smallest: int) -> None:
         each.least = min(panel.least for panel in hidden)
 
 
-def _telling_rates(found: Together, smallest: int) -> set[str]:
+def _telling_rates(together: Together, smallest: int) -> set[str]:
     """Return of whom two rates tell how many patients got a combination of two decisions.
 
     They do where one combination does not occur, and may where nothing is known of combinations.
     """
-    predicted = found.predicted
+    predicted = together.predicted
     named = [str(each) for each in predicted.physician.to_list()]
-    telling = {name for each in found.decisions.values() for name in names_of(each.main.scores)}
+    telling = {name for each in together.decisions.values() for name in names_of(each.main.scores)}
     telling -= set(named)
     for a, b in combinations(range(len(predicted.names)), 2):
         for name, cells in zip(named, pair_counts(predicted, a, b).tolist(), strict=True):

@@ -62,33 +62,35 @@ UNREAD = "one of the decisions is not interpretable"
 
 
 def published_joint(
-    found: Together, names: Mapping[str, str], decisions: Sequence[Decision]
+    together: Together, names: Mapping[str, str], decisions: Sequence[Decision]
 ) -> Joint:
     """Return what several decisions say together, beside what is told of each by itself.
 
     Where nothing may be read of one of them, nothing is told that rests on it.
     """
     unread = {each.decision for each in decisions if each.verdict == NOTHING}
-    hides, shown = found.request.smallest_cell > 1, _shown(found) & (not unread)
+    hides, reportable = together.request.smallest_cell > 1, _shown(together) & (not unread)
     digits = hiding.DIGITS if hides else 15
-    measured = hiding.named(found.joint.physicians.drop("differ_error", "n_patients"), names)
-    ends = _ends(found, measured["physician"].to_list(), decisions)
+    measured = hiding.named(together.joint.physicians.drop("differ_error", "n_patients"), names)
+    ends = _ends(together, measured["physician"].to_list(), decisions)
     bands = [
         None if number or unread else joint_band(listed)
-        for number, listed in zip(shown.tolist(), ends, strict=True)
+        for number, listed in zip(reportable.tolist(), ends, strict=True)
     ]
     why = [UNREAD if unread else NO_RANGE if band is None else NOT_SHOWN for band in bands]
     physicians = measured.with_columns(
-        pl.when(pl.Series(shown)).then(pl.col(pl.Float64).round(digits)),
+        pl.when(pl.Series(reportable)).then(pl.col(pl.Float64).round(digits)),
         *(
             pl.Series(f"band_{end}", [band and band[at] for band in bands], pl.Float64)
             for at, end in enumerate(("low", "high"))
         ),
-        reportable=pl.Series(shown),
-        reason=pl.when(~pl.Series(shown)).then(pl.Series(why)),
+        reportable=pl.Series(reportable),
+        reason=pl.when(~pl.Series(reportable)).then(pl.Series(why)),
     )
-    visible = pl.col("physician").is_in(measured["physician"].filter(pl.Series(shown)).implode())
-    more = hiding.named(found.joint.by_decision, names).select(
+    visible = pl.col("physician").is_in(
+        measured["physician"].filter(pl.Series(reportable)).implode()
+    )
+    more = hiding.named(together.joint.by_decision, names).select(
         "physician",
         "decision",
         pl.when(not unread).then(pl.col("across")).round(digits),
@@ -104,50 +106,52 @@ def published_joint(
     figures = pl.col("correlation", "low", "high")
     if hides:
         figures = ((figures / CORRELATION).round() * CORRELATION).round(hiding.DIGITS) + 0.0
-    pairs = hiding.named(found.joint.pairs_by_physician.drop("n_patients"), names).with_columns(
+    pairs = hiding.named(together.joint.pairs_by_physician.drop("n_patients"), names).with_columns(
         pl.when(visible).then(figures)
     )
     return Joint(
-        **_of_all(found, unread),
-        n_reportable=int(shown.sum()),
+        **_of_all(together, unread),
+        n_reportable=int(reportable.sum()),
         n_banded=physicians["band_low"].count(),
-        decisions=tuple(_decision(found, each, unread) for each in decisions),
-        pairs=tuple(_pair(found, row, unread) for row in found.joint.pairs.iter_rows(named=True)),
+        decisions=tuple(_decision(together, each, unread) for each in decisions),
+        pairs=tuple(
+            _pair(together, row, unread) for row in together.joint.pairs.iter_rows(named=True)
+        ),
         physicians=rows_of(physicians.sort("physician"), JointRow),
         by_physician=rows_of(by_physician.sort("physician", "decision"), DecisionRow),
         pairs_by_physician=rows_of(pairs.sort("physician", "first", "second"), PairRow),
     )
 
 
-def _shown(found: Together) -> BoolArray:
+def _shown(together: Together) -> BoolArray:
     """Tell whose joint figures are numbers; reliabilities are of those whose counts allow it."""
-    predicted, J = found.predicted, len(found.predicted.physician)
+    predicted, J = together.predicted, len(together.predicted.physician)
     complete = predicted.known.all(axis=1)
     combinations = combinations_of(predicted.decided[complete], predicted.code[complete], J)
     outside = outside_of(predicted.decided, predicted.known, predicted.code, J)
     safe = [
-        sum(cells) >= max(found.request.min_panel, 2)
-        and may_be_shown(cells, others, found.request.smallest_cell)
+        sum(cells) >= max(together.request.min_panel, 2)
+        and may_be_shown(cells, others, together.request.smallest_cell)
         for cells, others in zip(combinations.tolist(), outside.tolist(), strict=True)
     ]
     rows = np.flatnonzero(safe)
-    shown = np.zeros(len(safe), dtype=np.bool_)
+    reportable = np.zeros(len(safe), dtype=np.bool_)
     if len(rows):
         ends = {"": "score", "_low": "low", "_high": "high", "_error": "standard_error"}
         columns = {f"differ{end}": name for end, name in ends.items()}
-        table = found.joint.physicians[rows].rename(columns)
+        table = together.joint.physicians[rows].rename(columns)
         reliable = assess(table).table["reliability"].fill_null(0.0).to_numpy()
-        shown[rows] = ~(reliable < found.request.min_reliability)
-    return shown
+        reportable[rows] = ~(reliable < together.request.min_reliability)
+    return reportable
 
 
 def _ends(
-    found: Together, physicians: Sequence[str], alone: Sequence[Decision]
+    together: Together, physicians: Sequence[str], alone: Sequence[Decision]
 ) -> Iterable[list[tuple[float, float]]]:
     """Return per physician where the discordance of each decision lies, as it tells by itself."""
     ends: dict[str, list[tuple[float, float]]] = {name: [] for name in physicians}
     for decision in alone:
-        main = found.decisions[decision.decision].main
+        main = together.decisions[decision.decision].main
         of_all = main.scores.scale == "discordance" and main.evidence.core is None
         rows = {row.physician: row for row in decision.physicians if of_all}
         for name, listed in ends.items():
@@ -160,57 +164,59 @@ def _ends(
     return ends.values()
 
 
-def _of_all(found: Together, unread: set[str]) -> dict[str, Any]:
+def _of_all(together: Together, unread: set[str]) -> dict[str, Any]:
     """Return the figures of all patients with all decisions.
 
     What is too high is too high with everybody, so that low ends are averaged; what scatters
     upwards is another matter with each, and high ends are closer than those of physicians.
     """
-    table = found.joint.physicians.drop_nulls("differ")
+    table = together.joint.physicians.drop_nulls("differ")
     n = 0 if unread else int(table["n_patients"].sum())
     weight = (table["n_patients"] / table["n_patients"].sum()).to_numpy()[None, :]
-    told: dict[str, Any] = {}
-    for name, times in (("differ", 1), ("n_differences", len(found.joint.decisions))):
+    figures: dict[str, Any] = {}
+    for name, times in (("differ", 1), ("n_differences", len(together.joint.decisions))):
         value, low, high = (
             table[f"{name}{end}"].to_numpy()[None, :] for end in ("", "_low", "_high")
         )
         mean, _, top = weighted_sum(weight, Interval(low, high, np.zeros_like(low)), value)
         ends = np.maximum([mean, (weight * low).sum(axis=1), top], 0.0)
-        told[name] = _limit(found, ends.ravel().tolist(), n, times)
-    told["differ_apart"] = _limit(found, [found.joint.differ_apart] * 3, n).value
-    return told
+        figures[name] = _limit(together, ends.ravel().tolist(), n, times)
+    figures["differ_apart"] = _limit(together, [together.joint.differ_apart] * 3, n).value
+    return figures
 
 
-def _limit(found: Together, ends: Sequence[float], n: int, times: int = 1) -> Figure:
+def _limit(together: Together, ends: Sequence[float], n: int, times: int = 1) -> Figure:
     """Round a limit over so many patients to what some of them move; nothing where they are few."""
-    smallest = found.request.smallest_cell
+    smallest = together.request.smallest_cell
     if not n or hiding.moved(n, smallest) > COARSEST:
         return Figure()
     step = hiding.coarse_step(n, smallest, weight=times, finest=0.01)
     return hiding.rounded_figure(ends, step, most=math.inf)
 
 
-def _decision(found: Together, alone: Decision, unread: set[str]) -> JointDecision:
+def _decision(together: Together, alone: Decision, unread: set[str]) -> JointDecision:
     """Return a decision over all patients, as it is by itself and given those before it."""
-    told = found.joint.by_decision.filter(pl.col("decision") == alone.decision).drop("n_patients")
-    table = told.join(found.joint.physicians, on="physician").drop_nulls("given")
+    rows = together.joint.by_decision.filter(pl.col("decision") == alone.decision).drop(
+        "n_patients"
+    )
+    table = rows.join(together.joint.physicians, on="physician").drop_nulls("given")
     n = 0 if unread else int(table["n_patients"].sum())
     given = float(table["given"].to_numpy() @ table["n_patients"].to_numpy()) / max(n, 1)
     group = Figure() if alone.group is None else alone.group.discordance
-    return JointDecision(alone.decision, group.value, _limit(found, [given] * 3, n).value)
+    return JointDecision(alone.decision, group.value, _limit(together, [given] * 3, n).value)
 
 
-def _pair(found: Together, row: dict[str, Any], unread: set[str]) -> JointPair:
+def _pair(together: Together, row: dict[str, Any], unread: set[str]) -> JointPair:
     smallest, n, names = (
-        found.request.smallest_cell,
+        together.request.smallest_cell,
         row["n_patients"],
         (row["first"], row["second"]),
     )
     if not unread.isdisjoint(names):
         return JointPair(*names)
     share = hiding.coarse_step(n, smallest)
-    a, b = map(found.predicted.names.index, names)
-    both = int(hiding.pair_counts(found.predicted, a, b)[:, 3].sum())
+    a, b = map(together.predicted.names.index, names)
+    both = int(hiding.pair_counts(together.predicted, a, b)[:, 3].sum())
     few = hiding.is_few(both, smallest) or share > FINEST_SHARE
     # A residual weighs several times as much as a patient.
     step = hiding.coarse_step(n, smallest, weight=4, finest=0.01)

@@ -145,7 +145,7 @@ class Addresses:
         key = private / KEY_FILE
         return cls(published, read_names(key) if readable(key) else {}, decider)
 
-    def found(self, given: str) -> str:
+    def published_name(self, given: str) -> str:
         """Return what a physician is called in what was handed on, from a name or a pseudonym."""
         given = as_known(given, [*self.published, *self.names, *self.names.values()])
         pseudonyms = [shown for shown, name in self.names.items() if name == given]

@@ -231,11 +231,11 @@ def blanked(row: Row, *kept: str, **changed: Any) -> Row:
 
 def schema_of(kind: type) -> dict[str, type[pl.DataType]]:
     """Return the columns of a type of rows, and what they hold in a table."""
-    found = {}
+    schema = {}
     for name, hint in get_type_hints(kind).items():
         (own,) = (each for each in get_args(hint) or (hint,) if each is not NoneType)
-        found[name] = _DTYPES[own]
-    return found
+        schema[name] = _DTYPES[own]
+    return schema
 
 
 def frame_of(rows: Sequence[object], kind: type) -> pl.DataFrame:

@@ -51,22 +51,22 @@ def published_subgroups(
     }
     unmeasured = set(every) - {every[at] for at in published.measured.tolist()}
     hidden = {
-        dealt: unmeasured
+        stratified_by: unmeasured
         | unsafe_physicians(strata, panels, request.smallest_cell)
-        | (set() if across is None else across.strata[dealt])
-        for dealt, strata in asked.items()
+        | (set() if across is None else across.strata[stratified_by])
+        for stratified_by, strata in asked.items()
     }
     cells, changes = strata_tables(asked, names, hidden, request.smallest_cell)
     own = changes.filter(pl.col("stratified_by") == "period")["probability"]
     words, claim = request.words, claim_of(measurement.main.evidence)
-    told: dict[str, Strata | None] = dict.fromkeys(asked)
-    for dealt, strata in asked.items():
-        periods = measurement.periods if dealt == "period" else None
+    by_column: dict[str, Strata | None] = dict.fromkeys(asked)
+    for stratified_by, strata in asked.items():
+        periods = measurement.periods if stratified_by == "period" else None
         noise = () if periods is None else zip(strata.names, periods.noise, strict=True)
         compared = published_strata(
             strata,
             request.smallest_cell,
-            hidden=bool(hidden[dealt]),
+            hidden=bool(hidden[stratified_by]),
             noise=dict(noise),
             claim=claim,
         )
@@ -81,10 +81,10 @@ def published_subgroups(
         lines = strata_lines(compared, column, words, claim)
         if periods is not None:
             lines += course_lines(compared, words, claim)
-        told[dealt] = replace(compared, lines=tuple(lines))
+        by_column[stratified_by] = replace(compared, lines=tuple(lines))
     return {
-        "by": told.get("by"),
-        "course": told.get("period"),
+        "by": by_column.get("by"),
+        "course": by_column.get("period"),
         "strata": rows_of(cells, StratumRow),
         "changes": rows_of(changes, ChangeRow),
     }
@@ -105,8 +105,8 @@ def unsafe_physicians(
     decided_for = cells["n_for"].to_numpy()
     few = hiding.any_few(smallest, decided_for, cells["n_patients"].to_numpy() - decided_for)
     unsafe = set(cells["physician"].filter(pl.Series(few)))
-    dealt = cells.group_by("physician").agg(pl.len(), pl.col("n_patients", "n_for").sum())
-    placed = {name: counts for name, *counts in dealt.iter_rows()}
+    by_physician = cells.group_by("physician").agg(pl.len(), pl.col("n_patients", "n_for").sum())
+    placed = {name: counts for name, *counts in by_physician.iter_rows()}
     for name, panel in panels.items():
         n_strata, n, n_for = placed.get(name, (0, 0, 0))
         if panel is None or n_strata < len(strata.names):
@@ -182,18 +182,18 @@ def strata_tables(
     """
     digits = 3 if smallest > 1 else 6
     cells, changes = [], []
-    for dealt, each in strata.items():
-        kept = ~pl.col("physician").cast(pl.String).is_in(sorted(hidden[dealt]))
-        first = pl.lit(dealt).alias("stratified_by"), "physician"
+    for stratified_by, each in strata.items():
+        kept = ~pl.col("physician").cast(pl.String).is_in(sorted(hidden[stratified_by]))
+        first = pl.lit(stratified_by).alias("stratified_by"), "physician"
         figures = pl.col("discordance", "low", "high").round(digits)
         own = hiding.named(each.cells.filter(kept), names)
         cells.append(own.select(*first, "stratum", "n_patients", figures))
         known = each.changes.filter(kept & pl.col("change").is_not_null())
         change, low, high = (known[name].to_numpy() for name in ("change", "low", "high"))
         together = changes_together(change, (high - low) / _WIDTH, MATTERS)
-        told = {"shrunken": together.value, "probability": together.probability}
+        shrunken = {"shrunken": together.value, "probability": together.probability}
         moved = hiding.named(
-            known.with_columns(pl.Series(name, each) for name, each in told.items()), names
+            known.with_columns(pl.Series(name, each) for name, each in shrunken.items()), names
         )
         columns = pl.col("change", "low", "high", "shrunken", "probability")
         changes.append(moved.select(*first, columns.round(digits)))
@@ -204,7 +204,7 @@ def strata_tables(
 
 
 def strata_lines(
-    told: Strata, column: str, words: Words = USUAL, claim: str = "about"
+    published: Strata, column: str, words: Words = USUAL, claim: str = "about"
 ) -> list[str]:
     r"""Say in words how subgroups compare, by figures or upper limits as the `claim` says.
 
@@ -216,31 +216,31 @@ def strata_lines(
     By sex, of 100 pairs of comparable patients so many get different decisions: F 20, M 30.
     On similar patients: F 21, M 27. They differ (p = 0.001).
     """
-    rows, fill = told.strata, words.fill
+    rows, fill = published.strata, words.fill
     if not rows:
         why = "because in at least one of them few {cases} were decided one way."
         return [fill("By {column}: nothing can be shown, " + why, column=column)]
     crude = ", ".join(f"{row.stratum} {hundred(row.discordance.value, claim)}" for row in rows)
     begin = "By {column}, of 100 pairs of comparable {cases} {much}so many get different decisions"
     lines = [fill(begin + ": {crude}.", column=column, crude=crude, much=most(claim))]
-    if told.n_left_out:
-        lines.append(f"{told.n_left_out} are left out because of small numbers.")
-    if told.p_value is not None:
+    if published.n_left_out:
+        lines.append(f"{published.n_left_out} are left out because of small numbers.")
+    if published.p_value is not None:
         alike = ", ".join(f"{row.stratum} {hundred(row.alike.value, claim)}" for row in rows)
-        differ = "They differ" if told.p_value < 1 - SURE else "That they differ is not shown"
-        lines.append(f"On similar {words.cases}: {alike}. {differ} (p = {told.p_value:g}).")
+        differ = "They differ" if published.p_value < 1 - SURE else "That they differ is not shown"
+        lines.append(f"On similar {words.cases}: {alike}. {differ} (p = {published.p_value:g}).")
     elif len(rows) > 1:
         no = "for some two of them, no {decider} has similar {cases} in both."
         lines.append(fill("They cannot all be compared: " + no))
     return lines
 
 
-def course_lines(told: Strata, words: Words = USUAL, claim: str = "about") -> list[str]:
+def course_lines(published: Strata, words: Words = USUAL, claim: str = "about") -> list[str]:
     """Say in words what became of the physicians over time."""
-    change, lines = told.change, []
+    change, lines = published.change, []
     if change.value is None:
         return []
-    if told.rule_changed:
+    if published.rule_changed:
         lines.append(
             "What is decided depends on when: the rule changed. Each period is measured by its own."
         )
@@ -248,21 +248,21 @@ def course_lines(told: Strata, words: Words = USUAL, claim: str = "about") -> li
         f"{round(100 * (each or 0.0)):+d}" for each in (change.low, change.value, change.high)
     )
     how = "no change of consistency that matters is shown"
-    if (told.probability or 0) >= SURE:
+    if (published.probability or 0) >= SURE:
         how = f"{{deciders}} became {'less' if change.value > 0 else 'more'} consistent"
     moved = f": {value} [{low}, {high}] of 100 pairs from the first to the last."
     lines.append(words.fill("On {cases} alike, " + how) + moved)
-    if told.n_changed is not None:
+    if published.n_changed is not None:
         lines.append(
             words.fill(
                 "Of single {deciders} whose periods are shown, {n} changed by more than {matters} "
                 "of 100 with a probability of {sure} % or more, many having been looked at.",
-                n=told.n_changed,
+                n=published.n_changed,
                 matters=hundred(MATTERS),
                 sure=hundred(SURE),
             )
         )
-    ends = told.strata[0], told.strata[-1]
+    ends = published.strata[0], published.strata[-1]
     noise = [each.noise for each in ends if each.noise is not None]
     if len(noise) < len(ends):
         return lines

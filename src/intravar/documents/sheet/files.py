@@ -92,7 +92,7 @@ def write_sheets(
     everybody = {row.physician for each in published.decisions for row in each.physicians}
     known = Addresses.of(sorted(everybody), private, words.decider)
     figures = _figures(path, published) if exact else {}
-    chosen = with_figure(published) if physician is None else [known.found(physician)]
+    chosen = with_figure(published) if physician is None else [known.published_name(physician)]
     named = names or any(name in everybody for name in known.names.values())
     made: dict[str, bytes] = {}
     listed = []
