@@ -81,7 +81,7 @@ class Figure:
 def charted(
     name: str,
     title: str,
-    told: str,
+    description: str,
     plot: Callable[[int], Drawing] | Drawing,
     *,
     reading: str | None = None,
@@ -90,14 +90,16 @@ def charted(
 ) -> Figure:
     """Return a chart in both widths, which `plot` draws, or one that is drawn and takes half.
 
-    `told` are its words for those who cannot see it, and how to read it unless `reading` says so;
+    `description` says in words what it shows, and how to read it unless `reading` says so;
     its title stands over it unless a `heading` does.
     """
     half = isinstance(plot, Drawing)
     drawn = [plot] if isinstance(plot, Drawing) else [plot(width) for width in (WIDE, NARROW)]
-    svgs = [each.svg(title, told) for each in drawn]
+    svgs = [each.svg(title, description) for each in drawn]
     over = title if heading is None else heading
-    return Figure(name, over, told, told if reading is None else reading, svgs, key, half)
+    return Figure(
+        name, over, description, description if reading is None else reading, svgs, key, half
+    )
 
 
 def row_figure(
@@ -110,8 +112,10 @@ def row_figure(
     **look: Any,
 ) -> Figure:
     """Return a chart with a labelled row per name, which says in words what its marks say."""
-    told = f"{'; '.join(row.told for row in rows)}."
-    return charted(name, title, told, row_plot(rows, axis, most=most), **{"reading": "", **look})
+    description = f"{'; '.join(row.in_words for row in rows)}."
+    return charted(
+        name, title, description, row_plot(rows, axis, most=most), **{"reading": "", **look}
+    )
 
 
 @dataclass(frozen=True)
@@ -198,5 +202,5 @@ def lines_of(block: Block) -> Iterator[tuple[str, str]]:
             yield from facts
         case Table(name=name, caption=caption):
             yield "", f"{caption} (sheet {name})".strip()
-        case Figure(title=title, alternative=told, reading=reading):
-            yield title, f"{told} {'' if reading in told else reading}".strip()
+        case Figure(title=title, alternative=description, reading=reading):
+            yield title, f"{description} {'' if reading in description else reading}".strip()

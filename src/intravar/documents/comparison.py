@@ -17,10 +17,10 @@ MOST_CHANGES = 24
 NONE = "none"
 
 
-def comparison_blocks(found: Mapping[str, Comparison]) -> list[Block]:
+def comparison_blocks(comparisons: Mapping[str, Comparison]) -> list[Block]:
     """Return what changed from one measurement to another, for each decision by its name."""
     blocks: list[Block] = []
-    for name, each in found.items():
+    for name, each in comparisons.items():
         if name:
             blocks.append(Heading(capital(each.words.label(name))))
         blocks += [_group(each)] if each.group else []
@@ -28,22 +28,22 @@ def comparison_blocks(found: Mapping[str, Comparison]) -> list[Block]:
     return blocks
 
 
-def _group(found: Comparison) -> Table:
-    caption = f"Decided differently of 100, all together, over all {found.words.cases}."
-    changes = [_change(row) for row in found.group]
+def _group(comparison: Comparison) -> Table:
+    caption = f"Decided differently of 100, all together, over all {comparison.words.cases}."
+    changes = [_change(row) for row in comparison.group]
     if NONE in changes:
         caption += f" {capital(NONE)}: the difference is within the rounding of both figures."
     if hundred(None) in changes:
         caption += " A dash: the exact figure is not kept."
-    elif not found.same_patients and any(row.low is None for row in found.group):
+    elif not comparison.same_patients and any(row.low is None for row in comparison.group):
         caption += " A dash: the interval is narrower than figures are rounded."
     columns = [("of 100", 3, lambda row: row.of), *_FIGURES]
-    columns += [] if found.same_patients else [_INTERVAL]
-    return table_of("All together", caption, found.group, columns)
+    columns += [] if comparison.same_patients else [_INTERVAL]
+    return table_of("All together", caption, comparison.group, columns)
 
 
-def _physicians(found: Comparison) -> list[Block]:
-    rows, words = found.rows(), found.words
+def _physicians(comparison: Comparison) -> list[Block]:
+    rows, words = comparison.rows(), comparison.words
     if not rows:
         return []
     caption = (
@@ -52,12 +52,12 @@ def _physicians(found: Comparison) -> list[Block]:
         f"direction. It also uses how much all changed: {words.cases} of one {words.decider} tell "
         "little alone."
     )
-    if found.same_patients:
+    if comparison.same_patients:
         caption = f"One by one, of 100 pairs of comparable {words.cases}."
     who = (words.decider, 1.5, lambda row: row.of)
     sure = ("how sure", 1, lambda row: f"{hundred(row.probability)} %")
     columns = [who, *_FIGURES]
-    columns += [] if found.same_patients else [_INTERVAL, sure]
+    columns += [] if comparison.same_patients else [_INTERVAL, sure]
     table = table_of("Changes", caption, rows[:MOST_CHANGES], columns)
     more = len(rows) - MOST_CHANGES
     rest = [Paragraph(f"And {words.counted(more)} more.", quiet=True)] if more > 0 else []

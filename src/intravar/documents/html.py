@@ -52,15 +52,15 @@ def environment(
     package: str, filters: Mapping[str, Callable[..., Any]] | None = None
 ) -> Environment:
     """Return what renders the templates of a package, and those of every page."""
-    made = Environment(
+    templates = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader(_BASE)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(filters or {})
-    return made
+    templates.filters.update(filters or {})
+    return templates
 
 
 def policy(script: str, style: str) -> str:

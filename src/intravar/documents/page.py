@@ -91,14 +91,14 @@ def as_html(
     Tables show the columns of `where`: "page", or "whole" for all of them. The `width` of a narrow
     page is "sheet". `links` are files beside the page, each with what it holds.
     """
-    shown = {id(table): table.on(where) for table in tables(document)}
-    packed = {key: packed_rows(table) for key, table in shown.items() if table.interactive}
+    columns_shown = {id(table): table.on(where) for table in tables(document)}
+    packed = {key: packed_rows(table) for key, table in columns_shown.items() if table.interactive}
     content: dict[str, Any] = {
         "document": document,
         "words": words,
         "headings": [block for block in walk(document.blocks) if getattr(block, "short", "")],
         "interactive": bool(packed),
-        "on": lambda table: shown[id(table)],
+        "on": lambda table: columns_shown[id(table)],
         "packed": lambda table: packed.get(id(table)),
         "first_rows": ROWS_AT_ONCE,
         "most_printed": MOST_PRINTED,

@@ -30,7 +30,7 @@ def as_pdf(document: Document, paper: str = "a4") -> bytes:
 
 def _listed(blocks: Sequence[Block]) -> list[dict[str, Any]]:
     """Return blocks in a form that fits into JSON."""
-    return [made for block in blocks for made in _plain_run(block)]
+    return [part for block in blocks for part in _plain_run(block)]
 
 
 def _plain_run(block: Block) -> list[dict[str, Any]]:
@@ -43,11 +43,11 @@ def _plain_run(block: Block) -> list[dict[str, Any]]:
     if len(block.blocks) < 2 or not figures or len(figures) < len(block.blocks) != 2:
         return _listed(block.blocks)
     step = 2 if len(block.blocks) in (2, 4) else 3
-    made = [
+    parts = [
         _figure(each, narrow=True) if isinstance(each, Figure) else _plain(each)
         for each in block.blocks
     ]
-    rows = [made[at : at + step] for at in range(0, len(made), step)]
+    rows = [parts[at : at + step] for at in range(0, len(parts), step)]
     return [{"kind": "beside", "across": step, "blocks": row} for row in rows]
 
 
@@ -65,13 +65,13 @@ def _plain(block: Block) -> dict[str, Any]:
         }
     if isinstance(block, Figure):
         return _figure(block)
-    made = {"kind": type(block).__name__.lower(), **vars(block)}
+    content = {"kind": type(block).__name__.lower(), **vars(block)}
     if isinstance(block, Note):
-        made["ink"] = LOOKS.get(block.look, LOOKS["care"]).light
-        made["ground"] = LOOKS.get(f"{block.look}-ground", LOOKS["care-ground"]).light
-    if "blocks" in made:
-        made["blocks"] = _listed(made["blocks"])
-    return made
+        content["ink"] = LOOKS.get(block.look, LOOKS["care"]).light
+        content["ground"] = LOOKS.get(f"{block.look}-ground", LOOKS["care-ground"]).light
+    if "blocks" in content:
+        content["blocks"] = _listed(content["blocks"])
+    return content
 
 
 def _figure(figure: Figure, *, narrow: bool = False) -> dict[str, Any]:
@@ -81,6 +81,6 @@ def _figure(figure: Figure, *, narrow: bool = False) -> dict[str, Any]:
         "title": figure.title,
         "words": figure.alternative,
         "reading": figure.reading,
-        "key": [{"mark": key_mark(look), "words": told} for look, told in figure.key],
+        "key": [{"mark": key_mark(look), "words": words} for look, words in figure.key],
         "half": figure.half,
     }

@@ -33,9 +33,9 @@ def printed(blocks: Sequence[Block], width: int, where: str) -> Iterator[RichTab
         if isinstance(block, Table):
             if block.caption:
                 yield Text(block.caption)
-            made, left_out = as_rich(block, width)
-            if made.columns and made.row_count:
-                yield made
+            table, left_out = as_rich(block, width)
+            if table.columns and table.row_count:
+                yield table
             if left_out:
                 names = "', '".join(left_out)
                 yield Text(f"('{names}' not shown in {width} columns; {where})")
@@ -67,16 +67,16 @@ def as_rich(table: Table, width: int) -> tuple[RichTable, list[str]]:
     for _, _, at in given_up:
         if sum(wide[each] for each in kept) > width and len(kept) > _KEPT:
             kept.remove(-at)
-    made = RichTable(box=None, pad_edge=False)
+    grid = RichTable(box=None, pad_edge=False)
     for at in kept:
         column = part.columns[at]
         justify: Literal["left", "right"] = "left" if column.words else "right"
-        made.add_column(
+        grid.add_column(
             Text(column.heading), justify=justify, overflow="fold", no_wrap=not column.words
         )
     if (between := len(rows) - MOST_PRINTED) > 0:
         half = MOST_PRINTED // 2
         rows[half : half + between] = [[f"... {between:,} more", *[""] * len(part.columns)]]
     for row in rows:
-        made.add_row(*(Text(row[at]) for at in kept))
-    return made, [column.heading for at, column in enumerate(part.columns) if at not in kept]
+        grid.add_row(*(Text(row[at]) for at in kept))
+    return grid, [column.heading for at, column in enumerate(part.columns) if at not in kept]

@@ -32,9 +32,9 @@ def as_xlsx(document: blocks.Document) -> bytes:
     summary.write_string(1, 0, document.about[:LONGEST_CELL])
     summary.set_column(0, 0, ASIDE)
     summary.set_column(1, 1, TEXT)
-    for down, (aside, told) in enumerate(blocks.text_lines(document.blocks), 3):
+    for down, (aside, line) in enumerate(blocks.text_lines(document.blocks), 3):
         summary.write_string(down, 0, aside[:LONGEST_CELL], strong)
-        summary.write_string(down, 1, told[:LONGEST_CELL], text)
+        summary.write_string(down, 1, line[:LONGEST_CELL], text)
     summary.freeze_panes(2, 0)
     summary.fit_to_pages(1, 0)
     tables = [table.on("workbook") for table in blocks.tables(document)]

@@ -74,7 +74,7 @@ def _anchored(label: str, at: float, width: int) -> tuple[float, str]:
 def _lanes(labelled: Sequence[Dot], width: int, ends: tuple[float, float]) -> dict[Dot, int]:
     """Give every label a lane in which it does not run into another."""
     taken: list[float] = []
-    found = {}
+    lanes = {}
     span = (ends[1] - ends[0]) or 1
     for dot in sorted(labelled, key=lambda each: each.value):
         at = RIGHT + (dot.value - ends[0]) / span * (width - 2 * RIGHT)
@@ -83,8 +83,8 @@ def _lanes(labelled: Sequence[Dot], width: int, ends: tuple[float, float]) -> di
         start = left - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
         lane = next((n for n, end in enumerate(taken) if start > end + 8), len(taken))
         taken[lane : lane + 1] = [start + wide]
-        found[dot] = lane
-    return found
+        lanes[dot] = lane
+    return lanes
 
 
 #: Marks up to which each is drawn. A wide picture has 570 pixels between its ends: beyond, marks
@@ -151,10 +151,10 @@ class Labelled(NamedTuple):
         return max((0.0, *(dot.value for dot in self.dots), *ends))
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The row in words."""
-        said = filter(None, (self.instead, *(dot.hint for dot in self.dots)))
-        return f"{self.label}: {', '.join(said)}"
+        parts = filter(None, (self.instead, *(dot.hint for dot in self.dots)))
+        return f"{self.label}: {', '.join(parts)}"
 
 
 def row_plot(
@@ -189,7 +189,7 @@ def row_plot(
                 drawn.write(line, (drawn.left - 8, down), "label", "end")
             for kind, low, high in row.lines:
                 if kind == "fill":
-                    drawn.bar((low, high), (at + 8 / height, at - 8 / height), row.told, kind)
+                    drawn.bar((low, high), (at + 8 / height, at - 8 / height), row.in_words, kind)
                 else:
                     drawn.interval(at, low, high, upright=False, kind=kind)
             for dot in row.dots:

@@ -42,7 +42,7 @@ def without_figure(missing: int) -> str:
 
 def decider_table(decision: Decision, words: Words) -> Table:
     """Return the table of all deciders, with a band where a number is hidden."""
-    made = columns.decider_table(
+    table = columns.decider_table(
         decision.table,
         words,
         ranked=decision.n_ranked > 0,
@@ -50,9 +50,9 @@ def decider_table(decision: Decision, words: Words) -> Table:
         claim=decision.claim,
     )
     if decision.verdict != NOTHING:
-        return made
+        return table
     # Of the few columns that are left none is minor.
-    return replace(made, columns=[each._replace(kind="") for each in made.columns])
+    return replace(table, columns=[each._replace(kind="") for each in table.columns])
 
 
 class Known(NamedTuple):
@@ -73,10 +73,10 @@ class Known(NamedTuple):
     def hint(self) -> str:
         """The figure in a few words."""
         if self.row.discordance is None:
-            told = f"between {hundred(self.low)} and {hundred(self.high)}"
+            figure = f"between {hundred(self.low)} and {hundred(self.high)}"
         else:
-            told = about(self.level, self.low, self.high, self.claim)
-        return f"{self.row.physician}: {told} of 100"
+            figure = about(self.level, self.low, self.high, self.claim)
+        return f"{self.row.physician}: {figure} of 100"
 
 
 def everyone(decision: Decision) -> tuple[list[Known], bool]:
@@ -123,13 +123,13 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     least, first, median, third, largest = (
         hundred(each, claim) for each in np.quantile(levels, np.linspace(0, 1, 5))
     )
-    told = (
+    description = (
         f"{words.counted(n)} with a figure{' (upper limits)' * (claim == 'at most')}: the median "
         f"is {median} of 100 pairs, half of them lie between {first} and {third}, all between "
         f"{least} and {largest}."
     )
     if n > MOST_SINGLE:
-        return _counts(rows, told, words, len(decision.physicians) - n)
+        return _counts(rows, description, words, len(decision.physicians) - n)
     funnel, named = funnel_of(decision), named_ones(decision)
     outside = funnel.outside if funnel and ordered else []
     end = max(10.0, 108 * float(levels.max()))
@@ -148,7 +148,9 @@ def dots(decision: Decision, words: Words) -> Figure | None:
         return dot_plot(marks, width, axis_of(claim), ends=(0, end), step=max(end / 60, 0.5))
 
     key = (("point", words.decider), ("point out", "stands out")) if outside else ()
-    return charted("dots", f"Every {words.decider} as a dot", told, plot, reading="", key=key)
+    return charted(
+        "dots", f"Every {words.decider} as a dot", description, plot, reading="", key=key
+    )
 
 
 def intervals(decision: Decision, words: Words) -> Figure | None:
@@ -172,7 +174,7 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
     )
     order = "the most consistent by rank first" if ranked else "in the order of names"
     why = "" if ranked else " The data do not support a ranking."
-    told = (
+    description = (
         f"{words.counted(len(rows))} with a figure, {order}, each with the "
         f"{'upper limit' if limits else 'estimate'}, its 95 % interval and the value pulled "
         "towards the average. The table holds the numbers."
@@ -180,7 +182,7 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
     return charted(
         "physicians-picture",
         f"Every {words.decider} with a figure, and the 95 % interval",
-        told,
+        description,
         lambda width: _each(rows, width, words, ranked=ranked),
         reading=f"{capital(order)}.{why}{without_figure(len(decision.physicians) - len(rows))}",
         key=[(look, what) for there, look, what in entries if there],
@@ -209,7 +211,7 @@ def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
     return plot
 
 
-def _counts(rows: list[Known], told: str, words: Words, missing: int) -> Figure:
+def _counts(rows: list[Known], description: str, words: Words, missing: int) -> Figure:
     """Return how many have which score, and how long an interval typically is."""
     claim, ranges = rows[0].claim, any(each.row.discordance is None for each in rows)
     levels, lows, highs = np.array([(each.level, each.low, each.high) for each in rows]).T
@@ -233,7 +235,9 @@ def _counts(rows: list[Known], told: str, words: Words, missing: int) -> Figure:
     reading = f"{words.Deciders} closer together than the line are hard to tell apart."
     key = (("fill", words.deciders), ("interval", "typical 95 % interval, around the median"))
     title = f"How many {words.deciders} have which figure"
-    return charted("dots", title, told, plot, reading=reading + without_figure(missing), key=key)
+    return charted(
+        "dots", title, description, plot, reading=reading + without_figure(missing), key=key
+    )
 
 
 def order_ends(decision: Decision, words: Words) -> Paragraph | None:
@@ -302,14 +306,14 @@ def funnel(decision: Decision, words: Words) -> Block | None:
         return None
     n, sizes, binned = len(data.outside), data.sizes.values(), len(data.sizes) > MOST_SINGLE
     who = "none does" if n == 0 else f"{words.counted(n)} {agree(n, 'does', 'do')}"
-    told = (
+    description = (
         f"Does any {words.decider} differ by more than chance and the usual spread allow? By "
         f"limits that 2 of 1,000 would cross by chance, {who}."
     )
     if len(sizes) < FUNNEL_FROM or max(sizes) < FUNNEL_SIZES * min(sizes):
-        return Paragraph(told)
+        return Paragraph(description)
     if binned and n > MOST_MARKS:
-        told += f" The {MOST_MARKS} farthest have a mark each."
+        description += f" The {MOST_MARKS} farthest have a mark each."
     key: Key = (
         ("line", f"average of single {words.deciders}"),
         ("limit", "95 % limits"),
@@ -318,7 +322,9 @@ def funnel(decision: Decision, words: Words) -> Block | None:
         *([("band", f"nine of ten {words.deciders}")] if binned else ()),
     )
     title = f"Which {words.deciders} differ by more than chance?"
-    return charted("funnel", title, told, lambda width: _plot_funnel(data, width, words), key=key)
+    return charted(
+        "funnel", title, description, lambda width: _plot_funnel(data, width, words), key=key
+    )
 
 
 def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:
@@ -331,19 +337,19 @@ def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:
     highest = max(*(100 * each.level for each in sizes), middle + OUTER * float(half[-1]))
     plot = Plot(width, x=(first, largest), y=(0, min(100.0, highest * 1.15)))
     plot.axes(f"{unit} of {words.a_decider}", of_pairs(next(iter(sizes)).claim))
-    shown, radius = list(sizes), 4 if len(sizes) <= 150 else 2 if width == NARROW else 2.5
+    marked, radius = list(sizes), 4 if len(sizes) <= 150 else 2 if width == NARROW else 2.5
     if len(sizes) > MOST_SINGLE:  # of very many the farthest alone have marks
         plot.band(data.usual())
-        shown = data.outside[:MOST_MARKS]
+        marked = data.outside[:MOST_MARKS]
     for kind, z in (("limit", -INNER), ("limit", INNER), ("outer", -OUTER), ("outer", OUTER)):
         edge = middle + z * half
         inside = (edge >= 0) & (edge <= plot.y[1])
         plot.line(list(zip(along[inside], edge[inside], strict=True)), kind)
     plot.line([(first, middle), (largest, middle)])
-    for each in shown:
+    for each in marked:
         kind = "point out" if each in data.outside else "point"
         hint = f"{each.hint}, {sizes[each]:,} {unit}"
         plot.point((sizes[each], 100 * each.level), hint, kind, who=each.p, radius=radius)
-    if len(shown) < len(sizes):
+    if len(marked) < len(sizes):
         plot.finder("n_pairs" if data.of_pairs else "n_patients", "discordance")
     return plot

@@ -103,9 +103,9 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
 def verdict_note(decision: Decision, words: Words) -> Note:
     """Return the verdict, what may be read, and its first reason."""
     reason = f" {capital(decision.verdict_reasons[0])}." if decision.verdict_reasons else ""
-    told = f"{words.said(MAY_BE_READ[decision.verdict])}{reason} {eligible(decision, words)}"
+    text = f"{words.said(MAY_BE_READ[decision.verdict])}{reason} {eligible(decision, words)}"
     look = LOOK_OF.get(decision.verdict, "care")
-    return Note(f"{capital(decision.verdict)}.", told.strip(), look)
+    return Note(f"{capital(decision.verdict)}.", text.strip(), look)
 
 
 def eligible(decision: Decision, words: Words) -> str:
@@ -121,14 +121,14 @@ def not_meant(words: Words) -> list[str]:
 def headline(decision: Decision, words: Words) -> tuple[str, str]:
     """Return the group's figure in a sentence, and how sure it is; a review comes first."""
     group = decision.group
-    told, sure = "No figure can be given.", ""
+    sentence, sure = "No figure can be given.", ""
     if group is not None and group.discordance.value is not None:
         claim, low = decision.claim, hundred(group.discordance.low)
         figure, high = (
             hundred(each, claim) for each in (group.discordance.value, group.discordance.high)
         )
         level = f"between {low} and {high}" if decision.ranged else f"{claim} {figure}"
-        told = f"Of 100 {decision.compared}, {level} get different decisions"
+        sentence = f"Of 100 {decision.compared}, {level} get different decisions"
         sure = f"Both {words.cases} of a pair are of the same {words.decider}."
         if decision.ranged:
             sure = f"Every level in this range fits the data equally well. {sure}"
@@ -137,8 +137,9 @@ def headline(decision: Decision, words: Words) -> tuple[str, str]:
             ends = f"95 % interval {low} to {high}."
             sure = f"{ends if claim == 'about' else limit} {sure}"
     if decision.review is None:
-        return told, sure
-    return review_sentence(decision.review, words).rstrip("."), f"{told}. {sure}" if sure else ""
+        return sentence, sure
+    reviewed = review_sentence(decision.review, words).rstrip(".")
+    return reviewed, f"{sentence}. {sure}" if sure else ""
 
 
 def summary_lines(decision: Decision, words: Words) -> list[str]:
@@ -232,7 +233,7 @@ def _standing(decision: Decision, words: Words) -> tuple[str, list[str]]:
         return "None is singled out: the data do not support a ranking.", []
     if funnel is not None and funnel.outside:
         n = len(funnel.outside)
-        told = (
+        sentence = (
             f"{n:,} of {words.counted(len(funnel.sizes))} with a figure "
             f"{agree(n, 'stands', 'stand')} out by more than chance and the usual spread allow."
         )
@@ -240,15 +241,15 @@ def _standing(decision: Decision, words: Words) -> tuple[str, list[str]]:
     elif len(listed) < 2:
         return f"None stands out; too few {words.deciders} can be ranked.", []
     elif funnel is None:
-        told = "Whether any stands out cannot be said: the level is not determined."
+        sentence = "Whether any stands out cannot be said: the level is not determined."
     elif group is not None and group.differences == "differ":
-        told = (
+        sentence = (
             f"Yet no single {words.decider} stands out: none lies farther from the average than "
             "such differences and chance together explain."
         )
     else:
-        told = "None stands out by more than chance and the usual spread allow."
-    return f"{told} {ends}".strip(), [_named(each, funnel, words) for each in listed]
+        sentence = "None stands out by more than chance and the usual spread allow."
+    return f"{sentence} {ends}".strip(), [_named(each, funnel, words) for each in listed]
 
 
 def _named(known: deciders.Known, funnel: deciders.Funnel | None, words: Words) -> str:

@@ -91,9 +91,12 @@ def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
             picture.write(part.shown, (at + across / 2 - 1, BAR[1] / 2), f"on-{part.kind}")
         at += across
     key = tuple((part.kind, f"{part.shown}: {part.why}") for part in parts)
-    told = f"{sentence} {'; '.join(f'{part.shown} because {part.why}' for part in parts)}."
+    description = f"{sentence} {'; '.join(f'{part.shown} because {part.why}' for part in parts)}."
     title = f"Why two {words.deciders} would decide differently about the same {words.case}"
-    return [Paragraph(sentence), Figure("noise", "", told, "", [picture.svg(title, told)], key)]
+    return [
+        Paragraph(sentence),
+        Figure("noise", "", description, "", [picture.svg(title, description)], key),
+    ]
 
 
 def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
@@ -116,16 +119,16 @@ def pairs_picture(share: float, claim: str, words: Words, where: str = "") -> Fi
         for n, kind in enumerate(kinds):
             picture.mark((a + 13 * n, b), "", kind, radius=5)
     number = f"{most(claim)}{differ}"
-    told = (
+    description = (
         f"A hundred pairs of dots; in {number} of them the two {words.cases} got different "
         f"decisions{where}."
     )
-    svg = picture.svg(f"A hundred pairs of {words.cases}", told)
+    svg = picture.svg(f"A hundred pairs of {words.cases}", description)
     key = (
         ("one-way other-way", f"{number} decided differently{where}"),
         ("alike", "decided alike"),
     )
-    return Figure("hundred-pairs", "", told, "", [svg], key)
+    return Figure("hundred-pairs", "", description, "", [svg], key)
 
 
 def strata_section(published: Published, decision: Decision) -> list[Block]:

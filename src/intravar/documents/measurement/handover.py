@@ -146,19 +146,19 @@ def _pairs_for_page(
     measurement: Measurement, published: Published, names: Mapping[str, str]
 ) -> dict[str, list[Block]]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
-    found = {}
+    blocks = {}
     for decision in published.decisions:
         measured = measurement.decisions[decision.decision]
         cases, patients = cases_of(measured), patients_of(measured)
         reportable = {row.physician for row in decision.physicians if row.reportable}
         label = published.words.label(decision.decision)
-        told = "" if published.joint is None else f", {label}"
-        for name, shown in sorted(names.items(), key=lambda item: item[1]):
-            if shown in reportable:
+        suffix = "" if published.joint is None else f", {label}"
+        for name, pseudonym in sorted(names.items(), key=lambda item: item[1]):
+            if pseudonym in reportable:
                 rows = side_by_side(cases, patients, name, most=PAIRS_IN_PAGE)
-                who = f"{shown}{told}"
-                found[who] = case_blocks(rows, label, published.words, name=who)
-    return found
+                who = f"{pseudonym}{suffix}"
+                blocks[who] = case_blocks(rows, label, published.words, name=who)
+    return blocks
 
 
 #: What each format gives.
@@ -203,8 +203,8 @@ def write_files(
     document, html = report(published), pages(published)
     writers: dict[str, Callable[[Document], bytes]]
     writers = {"pdf": partial(as_pdf, paper=size), "xlsx": as_xlsx, "docx": as_docx}
-    made: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for name in chosen:
-        made |= html if name == "html" else {f"report.{name}": writers[name](document)}
-    add_files(path, made)
-    return [path / name for name in made]
+        files |= html if name == "html" else {f"report.{name}": writers[name](document)}
+    add_files(path, files)
+    return [path / name for name in files]

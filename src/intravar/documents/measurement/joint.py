@@ -98,7 +98,7 @@ def together_table(words: Words, joint: Joint) -> Table:
     """Return the joint figures of every decider."""
     differ, apart = "in at least one, at most", "if unrelated, at most"
     number_of = "decisions, at most"
-    made = table_of(
+    table = table_of(
         "Together",
         f"All decisions together, one row per {words.decider}.",
         joint.physicians,
@@ -123,13 +123,13 @@ def together_table(words: Words, joint: Joint) -> Table:
         },
     )
     known = (row.reportable or row.band_low is not None for row in joint.physicians)
-    return replace(made, rows=[row._replace(shown=next(known)) for row in made.rows])
+    return replace(table, rows=[row._replace(shown=next(known)) for row in table.rows])
 
 
 def _each(words: Words, joint: Joint, claim: str) -> list[Block]:
     """Return a row for each decider and decision; on paper where these are not many."""
     long = len(joint.by_physician) > MOST_ON_PAPER
-    told = [
+    note = [
         blocks.Paragraph("This table is too long for paper: the page and the workbook have it.")
     ]
     figure = of_pairs(claim)
@@ -154,7 +154,7 @@ def _each(words: Words, joint: Joint, claim: str) -> list[Block]:
             given: f"the same among {words.cases} that also got the same earlier decisions",
         },
     )
-    return [*(told if long else []), _meanings(table), table]
+    return [*(note if long else []), _meanings(table), table]
 
 
 def _pairs(words: Words, joint: Joint) -> Table:
@@ -192,11 +192,11 @@ def _decisions_figure(words: Words, joint: Joint, claim: str) -> list[blocks.Fig
     for row in joint.decisions:
         if row.discordance is None:
             continue
-        told = f"by itself {most(claim)}{hundred(row.discordance, claim)}"
-        dots = [Dot(100 * row.discordance, told)]
+        hint = f"by itself {most(claim)}{hundred(row.discordance, claim)}"
+        dots = [Dot(100 * row.discordance, hint)]
         if row.given is not None:  # a ring, which must not cover the point
-            told = f"{earlier} at most {hundred(row.given, 'at most')}"
-            dots.insert(0, Dot(100 * row.given, told, "hollow", radius=6))
+            hint = f"{earlier} at most {hundred(row.given, 'at most')}"
+            dots.insert(0, Dot(100 * row.given, hint, "hollow", radius=6))
         rows.append(Labelled(words.label(row.decision), dots))
     title = f"How consistent all {words.deciders} together are in each decision"
     key = (("point", "by itself"), ("hollow", earlier))

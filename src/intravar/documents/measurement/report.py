@@ -62,9 +62,9 @@ def _figures(
     """Return charts side by side, and what stands in the place of others; none without figures."""
     if decision.verdict == NOTHING:
         return []
-    made = [block for make in makers if (block := make(decision, words)) is not None]
-    charts = [block for block in made if isinstance(block, blocks.Figure)]
-    others = [block for block in made if not isinstance(block, blocks.Figure)]
+    parts = [block for make in makers if (block := make(decision, words)) is not None]
+    charts = [block for block in parts if isinstance(block, blocks.Figure)]
+    others = [block for block in parts if not isinstance(block, blocks.Figure)]
     return [*([blocks.SideBySide(charts)] if charts else []), *others]
 
 
@@ -88,8 +88,8 @@ def report(
                 blocks.Section(f"{called} by itself", own, "annex", f"decision-{at}", called)
             )
     if pairs:
-        told = f"This page shows single {words.cases}, because it was asked for."
-        note = blocks.Note(told, "Keep it where the data are.", "alarm")
+        warning = f"This page shows single {words.cases}, because it was asked for."
+        note = blocks.Note(warning, "Keep it where the data are.", "alarm")
         title = f"Decisions behind the scores (single {words.cases})"
         parts = [note, *parts, blocks.Heading(title, 1, "pairs", "Pairs")]
         for who, cases in pairs.items():
@@ -123,8 +123,8 @@ def case_blocks(
     tables.
     """
     parts: list[Block] = []
-    for _, found in table.group_by("case", maintain_order=True):
-        pairs = [pair.to_dicts() for _, pair in found.group_by("pair", maintain_order=True)]
+    for _, rows_of_case in table.group_by("case", maintain_order=True):
+        pairs = [pair.to_dicts() for _, pair in rows_of_case.group_by("pair", maintain_order=True)]
         pairs = pairs[:beside]
         first = pairs[0][0]
         yes = first["row"] == first["row_for"]
@@ -144,8 +144,8 @@ def case_blocks(
         heading = _case_heading(first, words.decision or decision, words, yes=yes)
         every = range(len(columns))
         parts.append(table_of(f"{name} {first['case']}", heading, rows, columns, words=every))
-        told = [NOBODY_ALIKE] * alone + [f"The same: {', '.join(same)}."] * bool(same)
-        parts += [blocks.Paragraph(" ".join(told), quiet=True)] if told else []
+        remarks = [NOBODY_ALIKE] * alone + [f"The same: {', '.join(same)}."] * bool(same)
+        parts += [blocks.Paragraph(" ".join(remarks), quiet=True)] if remarks else []
     return parts
 
 
@@ -194,10 +194,10 @@ def about(published: Published) -> str:
     """Return the line under the title."""
     words, first = published.words, published.first
     n = words.counted(max(each.n_physicians for each in published.decisions))
-    made = f"{published.source} · intravar {published.version}"
+    origin = f"{published.source} · intravar {published.version}"
     if published.joint is not None:
         decisions = ", ".join(words.label(each.decision) for each in published.decisions)
-        return f"{n} · decisions {decisions}, in this order · {made}"
+        return f"{n} · decisions {decisions}, in this order · {origin}"
     share, shown = first.check.decision_share, first.n_patients_shown
     figures = "" if first.verdict == NOTHING else f", {counted_figures(first)}"
     yes = f"“{first.check.decision.positive}” for {hundred(share)} %"
@@ -205,7 +205,7 @@ def about(published: Published) -> str:
         f"{n}{figures}{f', {shown:,} {words.cases} shown' if shown else ''}"
         f" · decision: {words.decision or words.label(first.decision)}"
         f"{'' if share is None else f' ({yes} of the {words.cases} counted here)'}"
-        f" · {described(first.method).label} · {made}"
+        f" · {described(first.method).label} · {origin}"
     )
 
 
@@ -238,16 +238,16 @@ def sections(published: Published, decision: Decision) -> list[Block]:
 
 def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
     """Return the table of many deciders as an annex; paper leads to it where they are very many."""
-    told, n = with_figure(decision, words), sum(row.shown for row in table.rows)
+    text, n = with_figure(decision, words), sum(row.shown for row in table.rows)
     if n > MOST_ON_PAPER:
-        told = f"The table of {words.counted(n)} is too long for paper: physicians.csv has it."
+        text = f"The table of {words.counted(n)} is too long for paper: physicians.csv has it."
         columns = [
             column._replace(where=tuple(set(column.where) - {"paper", "dense"}))
             for column in table.columns
         ]
         table = replace(table, columns=columns)
     title = f"Every {words.decider} with a figure{' or a range' * (decision.n_banded > 0)}"
-    return [blocks.Section(title, [blocks.Paragraph(told), table], "appendix")]
+    return [blocks.Section(title, [blocks.Paragraph(text), table], "appendix")]
 
 
 def trust_section(decision: Decision, words: Words) -> list[Block]:
@@ -279,7 +279,7 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
             "Totals cover only what is shown."
         )
     method, request = described(decision.method), published.request
-    made = (
+    text = (
         f"Method: {method.label} ({words.said(method.idea)}). Source: {published.source}. Seed "
         f"{request.random_state}; {words.a_decider} needs {request.min_panel} {words.cases} and a "
         f"reliability of {request.min_reliability} to be ranked. Made by intravar "
@@ -289,7 +289,7 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
         blocks.Heading("What was done to the data", 1, "data", "Data"),
         *(blocks.Note("Warning.", f"{capital(line)}.", "care") for line in new_warnings(decision)),
         blocks.Bullets(lines),
-        blocks.Paragraph(made),
+        blocks.Paragraph(text),
         blocks.Section(
             "Columns and settings",
             [each for each in _settings(published, decision) if each.rows],

@@ -30,11 +30,11 @@ def rule_section(decision: Decision, words: Words) -> list[Block]:
         return []
     blocks: list[Block] = [Heading("The rule that the data suggest", 1, "rule", "Rule")]
     if rule.auc is not None:
-        told = (
+        text = (
             f"What {words.deciders} did on the whole, learned from all decisions together (AUC "
             f"{rule.auc:.2f} in {words.cases} held out). It describes; it does not prescribe."
         )
-        blocks.append(Paragraph(told))
+        blocks.append(Paragraph(text))
     weights = importance(decision, words)
     side: list[Block] = [] if weights is None else [weights]
     if rule.tree:
@@ -75,16 +75,16 @@ def importance(decision: Decision, words: Words) -> Block | None:
         names = ", ".join(name for name, _ in rows)
         return Paragraph(f"Decisions depend on these about equally: {names}.")
     title = "What the decisions depend on"
-    told = "How much worse decisions are predicted when a column is shuffled, the longest first."
+    reading = "How much worse decisions are predicted when a column is shuffled, the longest first."
     weights = ", ".join(f"{name} {value:.3f}" for name, value in rows)
-    in_order = f"{told} Loss of AUC, in this order: {weights}."
+    in_order = f"{reading} Loss of AUC, in this order: {weights}."
     plot = bar_plot("loss of AUC", rows)(NARROW)
-    return charted("importance", title, in_order, plot, reading=told)
+    return charted("importance", title, in_order, plot, reading=reading)
 
 
 def dependences(decision: Decision, words: Words) -> list[Figure]:
     """Return how the share decided for goes with each of the most important covariates."""
-    listed, made = list(decision.rule.importance.items())[:MOST_DEPENDENCE], []
+    listed, figures = list(decision.rule.importance.items())[:MOST_DEPENDENCE], []
     kinds = {row.column: row.kind for row in decision.check.columns}
     for place, (covariate, weight) in enumerate(listed, 1):
         levels, kind = _levels(decision, covariate, kinds), kinds.get(covariate)
@@ -94,21 +94,21 @@ def dependences(decision: Decision, words: Words) -> list[Figure]:
         called, axis = words.label(covariate), f"% {words.decided_for}"
         values = [value for _, value, _ in levels]
         if len(values) <= 3 or values[0] == values[-1]:
-            told = ", ".join(f"{share:.0f} % at {name}" for name, _, share in levels)
+            shares = ", ".join(f"{share:.0f} % at {name}" for name, _, share in levels)
             bars = [(name, share) for name, _, share in levels]
             plot = bar_plot(axis, bars, most=100.0, unit=" %")(NARROW)
         else:
             (first, _, low), *_, (last, _, high) = levels
-            told = f"from {low:.0f} % at {first} to {high:.0f} % at {last}"
+            shares = f"from {low:.0f} % at {first} to {high:.0f} % at {last}"
             plot = Plot(NARROW, 220, x=(min(values), max(values)), y=(0, 100))
             ticks = round_ticks(*plot.x, 3 if kind == "date" else 6)
             plot.axes("", axis, x_ticks=[(at, _at(at, kind)) for at in ticks])
             plot.line([(value, share) for _, value, share in levels])
             for name, value, share in levels:
                 plot.point((value, share), f"{name}: {share:.0f} %")
-        told = f"Predicted share {words.decided_for}: {told}."
-        made.append(charted(f"dependence-{place}", called, told, plot, reading=""))
-    return made
+        shares = f"Predicted share {words.decided_for}: {shares}."
+        figures.append(charted(f"dependence-{place}", called, shares, plot, reading=""))
+    return figures
 
 
 def _at(value: float, kind: str | None) -> str:

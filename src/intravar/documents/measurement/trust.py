@@ -56,14 +56,14 @@ def love(decision: Decision, words: Words) -> Figure | None:
     ]
     if not rows:
         return None
-    told = (
+    description = (
         f"How much the two {words.cases} of a pair differ, and two {words.cases} of the same "
         f"{words.decider} at random. Left is better."
     )
     key = (("point", "within pairs"), ("hollow", f"two {words.cases} at random"))
     title = f"Are the two {words.cases} of a pair alike?"
     plot = row_plot(rows, "standardised difference (RMS)")(NARROW)
-    return charted("love", title, told, plot, key=key)
+    return charted("love", title, description, plot, key=key)
 
 
 def distances(decision: Decision, words: Words) -> Figure | None:
@@ -77,8 +77,8 @@ def distances(decision: Decision, words: Words) -> Figure | None:
     for row, height in zip(rows, heights, strict=True):
         hint = f"{row.lower:.2f} to {row.upper:.2f}: {100 * row.share:.1f} % of pairs"
         plot.bar((row.lower, row.upper), (0, height), hint, "fill")
-    told = f"How far apart the {words.cases} of a pair are; 1 is the farthest allowed."
-    return charted("distances", "Distances of the pairs", told, plot)
+    description = f"How far apart the {words.cases} of a pair are; 1 is the farthest allowed."
+    return charted("distances", "Distances of the pairs", description, plot)
 
 
 def attrition(decision: Decision, words: Words) -> Block | None:
@@ -109,12 +109,12 @@ def sweep(decision: Decision, words: Words) -> Block | None:
     if not curve:
         return None
     values = [value for _, value in curve]
-    told = (
+    description = (
         f"With pairs that may lie {curve[0][0]:g} to {curve[-1][0]:g} times as far apart, the mean "
         f"discordance lies between {100 * min(values):.0f} and {100 * max(values):.0f} of 100."
     )
     if max(values) - min(values) < STEADY:
-        return Paragraph(told)
+        return Paragraph(description)
     plot = Plot(NARROW, 220, x=(0, max(1.0, *(fraction for fraction, _ in curve))), y=(0, 1))
     plot.axes("caliper, as a multiple of the one used", "share")
     plot.line(curve)
@@ -122,8 +122,8 @@ def sweep(decision: Decision, words: Words) -> Block | None:
     for fraction, value in curve:
         plot.point((fraction, value), f"{fraction:g}: mean discordance {value:.2f}")
     key = (("line", "mean discordance"), ("limit", f"{words.cases} in pairs"))
-    reading = f"{told} If it changes much, pairs at the edge are not comparable."
-    return charted("sweep", "Another caliper", told, plot, reading=reading, key=key)
+    reading = f"{description} If it changes much, pairs at the edge are not comparable."
+    return charted("sweep", "Another caliper", description, plot, reading=reading, key=key)
 
 
 def agreement(decision: Decision, words: Words) -> Table | None:
@@ -132,10 +132,10 @@ def agreement(decision: Decision, words: Words) -> Table | None:
     names = list(dict.fromkeys(row.method for row in rows))
     if len(names) < 2:
         return None
-    told = {(row.method, row.other): row.spearman for row in rows}
+    correlation = {(row.method, row.other): row.spearman for row in rows}
 
     def beside(at: int) -> tuple[str, float, Callable[[int], str]]:
-        return f"{at + 1}", 1, lambda row: number(told.get((names[row], names[at])))
+        return f"{at + 1}", 1, lambda row: number(correlation.get((names[row], names[at])))
 
     title = f"Do other methods rank the {words.deciders} alike?"
     caption = f"{title} Rank correlation of every two methods; 1 is the same order."
@@ -161,12 +161,12 @@ def balance(decision: Decision, words: Words) -> Block | None:
             f"{max(1, round(100 * most))} % of the variance lies between {words.deciders} (most: "
             f"{name})."
         )
-    told = (
+    description = (
         f"Share of the variance between {words.deciders}. Long bars: they see different "
         f"{words.cases}."
     )
     title = f"In what do the {words.deciders_own} {words.cases} differ?"
-    return charted("balance", title, told, bar_plot("share of variance", rows)(NARROW))
+    return charted("balance", title, description, bar_plot("share of variance", rows)(NARROW))
 
 
 def overlap(decision: Decision, words: Words) -> Block | None:
@@ -175,13 +175,13 @@ def overlap(decision: Decision, words: Words) -> Block | None:
     if not rows:
         return None
     values = np.array([value for value, _ in rows], dtype=float)
-    told = (
+    description = (
         f"How similar each {words.decider_own} {words.cases} are to those of all: 1 is the same "
         f"mix, 0 is nothing in common. The lowest is {values.min():.2f}, the median "
         f"{np.median(values):.2f}.{_left_out(decision, len(rows))}"
     )
     if values.min() >= OVERLAPS:
-        return Paragraph(told)
+        return Paragraph(description)
     if len(rows) > MOST_SINGLE:
         names = "overlap", f"{words.deciders} per {OVERLAP_STEP:g}"
         plot = histogram(values, NARROW, names, words.counted, step=OVERLAP_STEP)
@@ -190,7 +190,7 @@ def overlap(decision: Decision, words: Words) -> Block | None:
         dots = [Dot(value, f"{who}: {value:.2f}", who=place.get(who)) for value, who in rows]
         plot = dot_plot(dots, NARROW, "overlap", ends=(0, 1), step=OVERLAP_STEP)
     title = f"Does each {words.decider} see {words.cases} like the others'?"
-    return charted("overlap", title, told, plot)
+    return charted("overlap", title, description, plot)
 
 
 def calibration(decision: Decision, words: Words) -> Figure | None:
@@ -204,8 +204,8 @@ def calibration(decision: Decision, words: Words) -> Figure | None:
     for row in rows:
         hint = f"predicted {row.predicted:.2f}, observed {row.observed:.2f}"
         plot.point((row.predicted, row.observed), hint)
-    told = (
+    description = (
         f"Predicted against observed share in {words.cases} held out. Points on the line: the "
         "model is right on average."
     )
-    return charted("calibration", "Are the predictions right on average?", told, plot)
+    return charted("calibration", "Are the predictions right on average?", description, plot)

@@ -94,32 +94,32 @@ def write_sheets(
     figures = _figures(path, published) if exact else {}
     chosen = with_figure(published) if physician is None else [known.published_name(physician)]
     named = names or any(name in everybody for name in known.names.values())
-    made: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     listed = []
-    for shown in chosen:
-        called = known.name_of(shown) if named else shown
+    for published_name in chosen:
+        called = known.name_of(published_name) if named else published_name
         why = [EXACT] * exact + [words.fill(CASES)] * cases + [NAMED] * names
         document = sheet(
             published,
-            shown,
+            published_name,
             called=called,
-            cases=surprising(path, shown, published) if cases else (),
+            cases=surprising(path, published_name, published) if cases else (),
             private=" ".join(why) or None,
-            exact=figures.get(known.name_of(shown)) if exact else None,
+            exact=figures.get(known.name_of(published_name)) if exact else None,
         )
-        stem = _stem(called if named else known.pseudonym_of(shown), made)
+        stem = _stem(called if named else known.pseudonym_of(published_name), contents)
         files = {form: f"{stem}.{form}" for form in chosen_formats}
         for form, name in files.items():
-            made[name] = (
+            contents[name] = (
                 as_pdf(document, size)
                 if form == "pdf"
                 else as_html(document, words, width="sheet").encode()
             )
         listed.append({words.decider: called, **files})
     if physician is None:
-        made[LIST] = safe_csv(pl.DataFrame(listed)).encode()
+        contents[LIST] = safe_csv(pl.DataFrame(listed)).encode()
     keep = names or cases or exact
-    return SheetFiles(_written(target, made, private=keep), keep)
+    return SheetFiles(_written(target, contents, private=keep), keep)
 
 
 def _target(out: Path | None, path: Path, private: Path, *, exact: bool) -> Path:
@@ -166,7 +166,7 @@ def _figures(path: Path, published: Published) -> dict[str, dict[str, Ends]]:
     return figures
 
 
-def _stem(called: str, made: Mapping[str, bytes]) -> str:
+def _stem(called: str, files: Mapping[str, bytes]) -> str:
     """Return a file's name that every system takes, and nobody else has.
 
     Examples
@@ -175,7 +175,7 @@ def _stem(called: str, made: Mapping[str, bytes]) -> str:
     ('Dr. Ada_Lovelace', 'Ada-2')
     """
     plain = re.sub(r"[^\w .-]", "_", called).strip(" .")[:80] or "sheet"
-    taken = {Path(name).stem.casefold() for name in made}
+    taken = {Path(name).stem.casefold() for name in files}
     stem, number = plain, 1
     while stem.casefold() in taken:
         number += 1
@@ -183,18 +183,18 @@ def _stem(called: str, made: Mapping[str, bytes]) -> str:
     return stem
 
 
-def _written(target: Path, made: Mapping[str, bytes], *, private: bool) -> list[Path]:
+def _written(target: Path, files: Mapping[str, bytes], *, private: bool) -> list[Path]:
     """Write the sheets into their folder, the owner's alone if they are private."""
     make_folder(target)
     check_writable(target)
     if private:
         make_private(target)
     ledger = Ledger(target)
-    ledger.check(made)  # all of them before the first is written
-    for name, content in made.items():
+    ledger.check(files)  # all of them before the first is written
+    for name, content in files.items():
         with ledger.writing(name) as beside:
             if private:
                 write_private(beside, content)
             else:
                 beside.write_bytes(content)
-    return [target / name for name in made]
+    return [target / name for name in files]

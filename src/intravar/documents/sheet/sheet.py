@@ -77,7 +77,7 @@ class Own(NamedTuple):
     claim: str = "about"
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """The figure in a few words."""
         return about(*self).removeprefix("about ")
 
@@ -240,8 +240,8 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = "") 
     figure, *others = (hundredths(value, own.claim) for value in (own.value, *peers))
     lower = sum(value < figure for value in others)
     limit = own.claim == "at most"
-    label = f"you: at most {figure}" if limit else f"you: {own.told}"
-    told = (
+    label = f"you: at most {figure}" if limit else f"you: {own.in_words}"
+    description = (
         f"Your {'upper limit' if limit else 'figure'} with its 95 % interval, and a dot for each "
         f"of {len(peers):,} other {words.deciders}, rounded and without names. {lower:,} of them "
         f"{agree(lower, 'has', 'have')} a lower figure."
@@ -256,7 +256,7 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = "") 
         return drawn
 
     key = (("own", "you"), ("peer", f"another {words.decider}"))
-    return charted("strip", "Your figure among the others", told, plot, key=key, heading="")
+    return charted("strip", "Your figure among the others", description, plot, key=key, heading="")
 
 
 def own_row(
@@ -266,17 +266,17 @@ def own_row(
 
     Examples
     --------
-    >>> own_row("2023", Own(0.2, 0.1, 0.3), 0.25).told
+    >>> own_row("2023", Own(0.2, 0.1, 0.3), 0.25).in_words
     '2023: you 20 [10, 30], all 25'
-    >>> own_row("2023", Own(0.2, 0.1, 0.3, "at most"), 0.25, "at most").told
+    >>> own_row("2023", Own(0.2, 0.1, 0.3, "at most"), 0.25, "at most").in_words
     '2023: you at most 20 (95 % sure: at most 30), all at most 25'
     """
-    dots = [] if own is None else [Dot(100 * own.value, f"you {own.told}", "own", radius=5)]
+    dots = [] if own is None else [Dot(100 * own.value, f"you {own.in_words}", "own", radius=5)]
     if whole is not None:
         dots.append(Dot(100 * whole, f"all {most(claim)}{hundred(whole, claim)}", "all", radius=6))
     lines = [] if own is None else [("interval", *own.ends)]
-    told = "" if own is not None else f"you {instead or 'not shown'}"
-    return Labelled(label, dots, lines, instead=told)
+    missing = "" if own is not None else f"you {instead or 'not shown'}"
+    return Labelled(label, dots, lines, instead=missing)
 
 
 def _own_rows(
@@ -293,7 +293,7 @@ def _figure(
 ) -> tuple[str, str]:
     """Return a decider's figure in large letters, and the sentence that goes with it."""
     claim = decision.claim
-    figure, told = "no figure", f"There is no figure for you: {row.reason}."
+    figure, sentence = "no figure", f"There is no figure for you: {row.reason}."
     if decision.verdict == NOTHING:
         return figure, "The data do not support one: there is a problem to fix first."
     if own is not None:
@@ -305,20 +305,20 @@ def _figure(
             eligible(decision, words),
             f"You have no rank: {unranked}." if unranked else "",
         )
-        told = " ".join(filter(None, sentences))
+        sentence = " ".join(filter(None, sentences))
     elif row.identified_low is not None and row.identified_high is not None:
         figure = hundreds(row.identified_low, row.identified_high)
-        told = "Every value in this range fits the data equally well."
+        sentence = "Every value in this range fits the data equally well."
     elif row.band is not None:
         figure, what = row.band.of_hundred(claim), "upper limit" if most(claim) else "figure"
-        told = f"Your {what} is shown as a range, {words.fill(AS_RANGE)}."
+        sentence = f"Your {what} is shown as a range, {words.fill(AS_RANGE)}."
     elif row.shrunken is not None:
         figure = f"{claim} {hundred(row.shrunken, claim)}"
-        told = (
+        sentence = (
             "Too little is known of you alone: this is your figure pulled towards the average, and "
             "it is not for comparing."
         )
-    return figure if figure == "no figure" else f"{figure} of 100", told
+    return figure if figure == "no figure" else f"{figure} of 100", sentence
 
 
 def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
@@ -326,8 +326,8 @@ def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
     pairs = f"Of 100 pairs of comparable {words.cases} of yours"
     differ = f"get different decisions in at least one of {len(joint.decisions)}"
     if row.differ is not None:
-        told = about(row.differ, row.differ_low, row.differ_high, "at most")
-        return f"at most {hundred(row.differ, 'at most')} of 100", f"{pairs}, {told} {differ}."
+        figure = about(row.differ, row.differ_low, row.differ_high, "at most")
+        return f"at most {hundred(row.differ, 'at most')} of 100", f"{pairs}, {figure} {differ}."
     if (band := row.band) is not None:
         why = f"{words.fill(AS_RANGE)}, or too little is known"
         limit = f"The upper limit is shown as a range, {why}."
@@ -373,14 +373,14 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
     """Return a decider in subgroups and over time, as far as these were asked for."""
     words, claim = published.words, decision.claim
     blocks: list[Block] = []
-    for part, dealt, heading in (
+    for part, stratified_by, heading in (
         (decision.by, "by", f"You by {words.label(str(published.request.by))}"),
         (decision.course, "period", "You over time"),
     ):
         if part is None:
             continue
         group = {row.stratum: row.discordance.value for row in part.strata}
-        whose = dealt, physician
+        whose = stratified_by, physician
         rows = [
             own_row(each.stratum, own, group.get(each.stratum), claim)
             for each in decision.strata
@@ -388,11 +388,11 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
             if (own := _own((each.discordance, each.low, each.high), claim))
         ]
         if not rows:
-            told = (
+            sentence = (
                 f"Your figures are not shown: few of your {words.cases} were decided one way in "
                 "one of them, or too little is known of you."
             )
-            blocks += [Heading(heading), Paragraph(told, quiet=True)]
+            blocks += [Heading(heading), Paragraph(sentence, quiet=True)]
             continue
         lines = [f"The last {MOST_ROWS} of {len(rows)}."] if len(rows) > MOST_ROWS else []
         for change in decision.changes:
@@ -400,7 +400,9 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
                 names = ("change", "low", "high", "shrunken", "probability")
                 numbers = {name: round(100 * getattr(change, name)) for name in names}
                 lines.append(words.fill(CHANGED, **numbers, matters=round(100 * MATTERS)))
-        blocks += _own_rows(rows[-MOST_ROWS:], f"own-{dealt}", heading, " ".join(lines), claim)
+        blocks += _own_rows(
+            rows[-MOST_ROWS:], f"own-{stratified_by}", heading, " ".join(lines), claim
+        )
     return blocks
 
 
