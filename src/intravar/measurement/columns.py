@@ -253,7 +253,7 @@ def decider_table(
     ordered = table.sort(
         "reportable", *order, descending=[True] + [False] * len(order), nulls_last=True
     )
-    columns = [made for each in shown for made in _headed(each, words, claim)]
+    columns = [headed for each in shown for headed in _headed(each, words, claim)]
     rows = [
         Row(
             [cell for each in shown for cell in _cells(each, row, claim)],

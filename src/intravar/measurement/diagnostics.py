@@ -270,10 +270,10 @@ def case_mix(observed: Observed, probability: FloatArray) -> float:
         counts = _tenths(observed, probability, code)
         return float(np.median(_shared(counts, counts.sum(axis=0) - counts)))
 
-    dealt = [
+    shuffled = [
         usual(stream(0, "case mix", str(deal)).permutation(observed.code)) for deal in range(DEALS)
     ]
-    return min(usual(observed.code) / float(np.mean(dealt)), 1.0)
+    return min(usual(observed.code) / float(np.mean(shuffled)), 1.0)
 
 
 def _split_half(pairs: pl.DataFrame) -> float | None:

@@ -118,8 +118,8 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
     by what it learned from the whole is not fitted anew.
     """
     n_splits = SPLITS if len(observed.decision) <= FEW_PATIENTS else 1
-    dealt = (_split(estimator, observed, seed, number) for number in range(n_splits))
-    splits = [each for each in dealt if each is not None]
+    tried = (_split(estimator, observed, seed, number) for number in range(n_splits))
+    splits = [each for each in tried if each is not None]
     if not splits:
         return None
     pairs = [pair for pair, _ in splits]
@@ -165,14 +165,14 @@ def _both_fitted(
     Of many patients only the panels of some physicians are dealt.
     """
     large = [panel for panel in observed.panels if len(panel) >= 2 * FEWEST_IN_A_HALF]
-    dealt = [random.permutation(panel) for panel in some_panels(large, MOST_PATIENTS, random)]
-    if len(dealt) < FEWEST_PHYSICIANS:
+    shuffled = [random.permutation(panel) for panel in some_panels(large, MOST_PATIENTS, random)]
+    if len(shuffled) < FEWEST_PHYSICIANS:
         return None
     parts = [
         observed.take(np.sort(np.concatenate(rows)))
         for rows in (
-            [panel[: len(panel) // 2] for panel in dealt],
-            [panel[len(panel) // 2 :] for panel in dealt],
+            [panel[: len(panel) // 2] for panel in shuffled],
+            [panel[len(panel) // 2 :] for panel in shuffled],
         )
     ]
     if any(part.decision.min() == part.decision.max() for part in parts):

@@ -106,8 +106,8 @@ def measure(
     --------
     >>> import intravar
     >>> cohort = intravar.simulate("score2", n_patients=600, n_physicians=8)
-    >>> found = measure(cohort.to_polars(), physician="physician", decision="decision")
-    >>> found.physicians.height
+    >>> measured = measure(cohort.to_polars(), physician="physician", decision="decision")
+    >>> measured.physicians.height
     8
     """
     named, own = _by_name(shown_fields(locals()) | others)
@@ -177,7 +177,7 @@ def _learned(
     """Learn all that is common of one decision, from everybody or from the sample."""
     prepared, seed = check.prepared, check.request.random_state
     repeats = seen_twice(prepared)
-    fitted, said = _fitted(steps, methods, check, repeats, own)
+    fitted, messages = _fitted(steps, methods, check, repeats, own)
     with steps.step("looking for the rule in the data", 8):
         rule = suggest_rule(prepared, seed, check.request.words)
     predicting, dated = None, None
@@ -195,7 +195,7 @@ def _learned(
         with steps.step("learning what depends on the period", steps.seconds.get(predicting[0])):
             assert isinstance(method, Estimator)
             dated = learn_dated(method, prepared)
-    return OneDecision(check, fitted, rule, repeats, tuple(said), predicting, dated)
+    return OneDecision(check, fitted, rule, repeats, tuple(messages), predicting, dated)
 
 
 def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
@@ -314,7 +314,7 @@ def _fitted(
     """Fit the methods that were asked for; return them by name, and what was warned about."""
     prepared = check.prepared
     fitted: dict[str, Fitted] = {}
-    said = list(prepared.warnings)
+    messages = list(prepared.warnings)
     for position, name in enumerate(names, 1):
         if name == REPEATS and repeats is not None:
             scores = repeats.scores(prepared.observed)
@@ -325,8 +325,8 @@ def _fitted(
         with steps.step(f"measuring with {name}{count}", expected, name):
             seed = check.request.random_state
             fitted[name], caught = fit_method(name, prepared.observed, seed, own.get(name))
-        said += caught
-    return fitted, said
+        messages += caught
+    return fitted, messages
 
 
 def _everybody(
@@ -384,8 +384,8 @@ def beside_bound(noise: Noise, bound: float) -> Noise:
     ...     [(name, value, value - 0.01, value + 0.01) for name, value in rows],
     ...     schema=["component", "value", "low", "high"], orient="row",
     ... )
-    >>> found = beside_bound(Noise(0.2, 0.03, 0.02, 0.15, table), 0.28)
-    >>> round(found.occasion, 2), round(found.system, 2)
+    >>> noise = beside_bound(Noise(0.2, 0.03, 0.02, 0.15, table), 0.28)
+    >>> round(noise.occasion, 2), round(noise.system, 2)
     (0.14, 0.19)
     """
     shift = bound / 2 - noise.occasion
@@ -456,5 +456,5 @@ def fit_method(
     evidence = estimator.evidence(observed)
     fitted = Fitted(estimator, evidence, scores_of(estimator, evidence, observed))
     # What a warning says is kept as it was given: a sentence can be said in other words.
-    said = [(getattr(each.message, "args", None) or (each.message,))[0] for each in caught]
-    return fitted, sorted({each if isinstance(each, str) else str(each) for each in said})
+    messages = [(getattr(each.message, "args", None) or (each.message,))[0] for each in caught]
+    return fitted, sorted({each if isinstance(each, str) else str(each) for each in messages})

@@ -85,10 +85,10 @@ def suggest_rule(prepared: Prepared, seed: int = 0, words: Words = USUAL) -> Sug
     test, learn = order[:n_test], order[n_test : n_test + LEARN]
     if len(np.unique(y[learn])) < 2:
         learn = order
-    seen = np.arange(x.shape[1])
+    used = np.arange(x.shape[1])
     if x.shape[1] > MOST_SEEN:
-        seen = telling(coarse_bins(x[learn]), y[learn], np.arange(len(learn)))
-        x = np.ascontiguousarray(x[:, seen])
+        used = telling(coarse_bins(x[learn]), y[learn], np.arange(len(learn)))
+        x = np.ascontiguousarray(x[:, used])
     model = HistGradientBoostingClassifier(
         max_iter=80,
         max_leaf_nodes=15,
@@ -101,8 +101,8 @@ def suggest_rule(prepared: Prepared, seed: int = 0, words: Words = USUAL) -> Sug
         predicted = model.predict_proba(x[test])[:, 1]
         return SuggestedRule(
             auc=_auc(y[test], predicted),
-            importance=_importance(model, prepared, seen, x[test], test, predicted, seed),
-            dependence=_dependence(model, prepared, seen, learn[:DRAWN]),
+            importance=_importance(model, prepared, used, x[test], test, predicted, seed),
+            dependence=_dependence(model, prepared, used, learn[:DRAWN]),
             tree=_short_tree(prepared, words),
             calibration=_calibration(y[test], predicted),
             probability=model.predict_proba(x)[:, 1],
@@ -116,7 +116,7 @@ def _auc(y: npt.NDArray[np.int8], predicted: FloatArray) -> float:
 def _importance(
     model: Any,
     prepared: Prepared,
-    seen: IntArray,
+    used: IntArray,
     x: FloatArray,
     test: IntArray,
     predicted: FloatArray,
@@ -126,8 +126,8 @@ def _importance(
     y = prepared.observed.decision[test]
     whole = _auc(y, predicted)
     lost = dict.fromkeys(prepared.covariates, 0.0)
-    for name in dict.fromkeys(prepared.origin[at] for at in seen):
-        columns = [n for n, at in enumerate(seen) if prepared.origin[at] == name]
+    for name in dict.fromkeys(prepared.origin[at] for at in used):
+        columns = [n for n, at in enumerate(used) if prepared.origin[at] == name]
         shuffled = x.copy()
         shuffled[:, columns] = x[stream(seed, "shuffle", name).permutation(len(x))][:, columns]
         lost[name] = whole - _auc(y, model.predict_proba(shuffled)[:, 1])
@@ -136,11 +136,11 @@ def _importance(
     )
 
 
-def _dependence(model: Any, prepared: Prepared, seen: IntArray, rows: IntArray) -> pl.DataFrame:
+def _dependence(model: Any, prepared: Prepared, used: IntArray, rows: IntArray) -> pl.DataFrame:
     x = prepared.observed.covariates[rows]
-    known = x[:, seen]
+    known = x[:, used]
     usual = float(model.predict_proba(known)[:, 1].mean())
-    place = {int(at): n for n, at in enumerate(seen)}
+    place = {int(at): n for n, at in enumerate(used)}
     points = []
     for column, name in enumerate(prepared.observed.names):
         grid = grid_points(x[:, column])

@@ -63,12 +63,12 @@ def explained_sentence(share: float) -> str:
     >>> explained_sentence(0.43)
     'What is recorded explains 43 % of how decisions vary.'
     """
-    told = f"What is recorded explains {hundred(max(share, 0.0))} % of how decisions vary"
+    begin = f"What is recorded explains {hundred(max(share, 0.0))} % of how decisions vary"
     if share >= LITTLE_EXPLAINED:
-        return f"{told}."
+        return f"{begin}."
     return Sentence(
-        "{told}: {cases} alike in the record are hardly more alike than any two {cases}.",
-        told=told,
+        "{begin}: {cases} alike in the record are hardly more alike than any two {cases}.",
+        begin=begin,
     )
 
 
@@ -120,11 +120,11 @@ patients of each physician.'
             size=size,
             matters=100 * matters,
         )
-    told = "{Deciders} may differ, but there are not enough {cases} to tell"
+    begin = "{Deciders} may differ, but there are not enough {cases} to tell"
     if needed is None:
-        return Sentence(f"{told}.")
+        return Sentence(f"{begin}.")
     enough = ": it would take about {needed:,} {cases} of each {decider}."
-    return Sentence(told + enough, needed=needed)
+    return Sentence(begin + enough, needed=needed)
 
 
 def close_calls_sentence(patients: float, discordance: float) -> str:

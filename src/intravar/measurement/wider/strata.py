@@ -208,16 +208,16 @@ def _cells(patients: DealtPatients, physicians: pl.Series, names: tuple[str, ...
     loss = 2 * (patients.decision - patients.own) ** 2
     mean = np.bincount(cell, loss, minlength=n_cells) / np.maximum(n, 1)
     ends = cell_bound(patients.own, patients.decision, cell, n_cells)
-    seen = np.flatnonzero(n)
+    filled = np.flatnonzero(n)
     return pl.DataFrame(
         {
-            "physician": physicians[seen // n_strata],
-            "stratum": [names[number] for number in seen % n_strata],
-            "n_patients": n[seen],
-            "n_for": decided_for[seen],
-            "discordance": np.minimum(mean[seen], 0.5),
-            "low": ends.low[seen],
-            "high": np.minimum(ends.high[seen], 0.5),
+            "physician": physicians[filled // n_strata],
+            "stratum": [names[number] for number in filled % n_strata],
+            "n_patients": n[filled],
+            "n_for": decided_for[filled],
+            "discordance": np.minimum(mean[filled], 0.5),
+            "low": ends.low[filled],
+            "high": np.minimum(ends.high[filled], 0.5),
         }
     )
 
@@ -298,13 +298,13 @@ def strata_asked_for(one: OneDecision) -> tuple[Strata | None, Course | None]:
     )
 
 
-def subgroups(patients: pl.DataFrame, physicians: pl.Series, dealt: Dealt) -> Strata:
+def subgroups(patients: pl.DataFrame, physicians: pl.Series, levels: Dealt) -> Strata:
     """Compare the levels of the column that was asked for.
 
     `patients` are the predictions of everybody, see :func:`intravar.runs.readings.patient_table`,
     whose numbers mean `physicians`.
     """
-    return _compared(patients, ("own", "pooled"), "by", physicians, dealt.names)
+    return _compared(patients, ("own", "pooled"), "by", physicians, levels.names)
 
 
 def learn_dated(method: Estimator, prepared: Prepared) -> Estimator:
@@ -328,15 +328,15 @@ def course_of(
     period helps is judged by those who were `learned_from`, all by default: among many more
     patients the luck of what was learned would be taken for a change.
     """
-    dealt = prepared.dealt["date"]
+    periods = prepared.dealt["date"]
     dated = patients.filter(pl.col("date") >= 0)
     known = (patients if learned_from is None else learned_from).filter(pl.col("date") >= 0)
     gained = _log_likelihood(known, "own_dated") - _log_likelihood(known, "own")
     gain = float(gained.mean())
     error = float(gained.std() / np.sqrt(len(gained)))
     by = ("own_dated", "pooled_dated") if gain > 0 else ("own", "pooled")
-    strata = _compared(dated, by, "date", physicians, dealt.names)
-    places = [dealt.place == dealt.names.index(name) for name in strata.names]
+    strata = _compared(dated, by, "date", physicians, periods.names)
+    places = [periods.place == periods.names.index(name) for name in strata.names]
     return Course(
         strata,
         gain,
@@ -360,19 +360,19 @@ def _compared(
     names: tuple[str, ...],
 ) -> Strata:
     """Compare the strata and physicians that have patients."""
-    seen, place = np.unique(patients[stratum].to_numpy(), return_inverse=True)
-    if len(seen) < 2:
+    present_strata, place = np.unique(patients[stratum].to_numpy(), return_inverse=True)
+    if len(present_strata) < 2:
         raise InputError(
             "all rows that are left lie in one stratum ({}); leave {} out",
-            ", ".join(names[at] for at in seen),
+            ", ".join(names[at] for at in present_strata),
             option(stratum),
         )
     present, code = np.unique(patients["code"].to_numpy(), return_inverse=True)
     decision, own, pooled = (
         patients[name].cast(pl.Float64).to_numpy() for name in ("decision", *predicted)
     )
-    dealt = DealtPatients(decision, own, pooled, code.astype(np.int64), place.astype(np.int64))
-    return strata_of(dealt, physicians[present], tuple(names[at] for at in seen))
+    stratified = DealtPatients(decision, own, pooled, code.astype(np.int64), place.astype(np.int64))
+    return strata_of(stratified, physicians[present], tuple(names[at] for at in present_strata))
 
 
 def _noise(observed: Observed, chosen: BoolArray, seed: int) -> Noise | None:
