@@ -73,10 +73,12 @@ def oracle_interval(cohort: Cohort, level: float = LEVEL) -> pl.DataFrame:
     ['physician', 'low', 'high', 'standard_error']
     """
     counts = _counts(cohort)
-    found = discordance_interval(
+    interval = discordance_interval(
         counts["decided_for"].to_numpy(), counts["n_eligible"].to_numpy(), level
     )
-    columns = {name: pl.Series(values).fill_nan(None) for name, values in found._asdict().items()}
+    columns = {
+        name: pl.Series(values).fill_nan(None) for name, values in interval._asdict().items()
+    }
     return pl.DataFrame({PHYSICIAN: counts[PHYSICIAN], **columns})
 
 

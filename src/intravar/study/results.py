@@ -179,8 +179,8 @@ class Study:
         by_method: dict[str, dict[str, list[float | None]]] = {}
         for name, column in (("scores", "score"), ("low", "low"), ("high", "high")):
             wide = rows.pivot("method", index="physician", values=column)
-            shown = [method for method in self.methods if method in wide.columns]
-            by_method[name] = wide.select(shown).to_dict(as_series=False)
+            methods = [method for method in self.methods if method in wide.columns]
+            by_method[name] = wide.select(methods).to_dict(as_series=False)
         return {**about.to_dict(as_series=False), **by_method}
 
     def undefined_reasons(self) -> list[dict[str, Any]]:

@@ -141,10 +141,10 @@ def benchmark(
         tell = progress or Nobody()
         pending = _missing(store, units, replicates_are, tell, allow_mixed)
         kept, workers = len(units) - len(pending), count_workers(n_jobs)
-        told = [f"{kept} units are there from an earlier run and are kept"] * bool(kept)
-        told += [f"{len(pending)} units to do, {workers} at a time"] * bool(pending)
+        notes = [f"{kept} units are there from an earlier run and are kept"] * bool(kept)
+        notes += [f"{len(pending)} units to do, {workers} at a time"] * bool(pending)
         # With a time, if only that of nothing, it is also said where short steps are not.
-        tell.step("; ".join(told), 0.0)
+        tell.step("; ".join(notes), 0.0)
         if pending:
             _work_off(pending, work, workers, store, tell)
         command = _command(conditions, methods, replicates, replicates_are, out)
@@ -206,8 +206,8 @@ def _write_study(store: Store, described: dict[str, Any]) -> Study:
             frame.write_parquet(beside)
     texts = {f"tables/{name}.csv": table.write_csv() for name, table in tables.items()}
     texts |= {f"tables/{name}.md": markdown(table) for name, table in tables.items()}
-    told = {"details": details, "manifest": described, "summary": study.summary()}
-    for name, content in told.items():
+    contents = {"details": details, "manifest": described, "summary": study.summary()}
+    for name, content in contents.items():
         texts[f"{name}.json"] = json.dumps(content, indent=1, default=str)
     for name, text in texts.items():
         with store.ledger.writing(name) as beside:
@@ -240,29 +240,29 @@ def manifest(
     Aims, data-generating mechanisms, estimands, methods, performance measures: Morris, White and
     Crowther, Using simulation studies to evaluate statistical methods, Stat Med 2019;38:2074-2102.
     """
-    said = tomllib.loads(files(__package__).joinpath("manifest.toml").read_text("utf-8"))
-    baselines = [{"method": name, "idea": idea} for name, idea in said["baselines"].items()]
+    declared = tomllib.loads(files(__package__).joinpath("manifest.toml").read_text("utf-8"))
+    baselines = [{"method": name, "idea": idea} for name, idea in declared["baselines"].items()]
     return {
-        "title": said["title"],
+        "title": declared["title"],
         "command": command,
         "versions": software_versions(),
-        "aims": said["aims"],
+        "aims": declared["aims"],
         "data_generating_mechanisms": {
             "replicates": replicates,
             "replicates_are": "fresh cohorts" if kind == "fresh" else "resampled patients",
             "conditions": [_mechanism(condition) for condition in conditions],
         },
-        "estimands": said["estimands"],
+        "estimands": declared["estimands"],
         "methods": [_method(method) for method in methods] + baselines,
-        "performance_measures": said["performance_measures"],
+        "performance_measures": declared["performance_measures"],
     }
 
 
 def _mechanism(condition: Scenario) -> dict[str, Any]:
-    rule, told = condition.realised_rule(), ("family", "seed", "n_patients", "n_physicians")
+    rule, fields = condition.realised_rule(), ("family", "seed", "n_patients", "n_physicians")
     return {
         "condition": condition.name,
-        **{name: getattr(condition, name) for name in told},
+        **{name: getattr(condition, name) for name in fields},
         "rule": rule.describe(),
         "target_share": getattr(rule, "target_share", None),
         "physicians": condition.physicians.describe(),
@@ -270,7 +270,7 @@ def _mechanism(condition: Scenario) -> dict[str, Any]:
 
 
 def _method(method: Estimator) -> dict[str, Any]:
-    told = {name: getattr(method, name) for name in ("label", "idea", "supervised", "scale")}
+    fields = {name: getattr(method, name) for name in ("label", "idea", "supervised", "scale")}
     plain = str | int | float | bool | None
     simple = {name: each for name, each in method.get_params().items() if isinstance(each, plain)}
-    return {"method": method.name, **told, "parameters": simple}
+    return {"method": method.name, **fields, "parameters": simple}

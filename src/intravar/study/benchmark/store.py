@@ -126,8 +126,8 @@ class Store:
                 ]
                 key = f"{record['condition']}.r{record['replicate']:03d}"
                 details.setdefault(key, {}).update(record["details"])
-            told = pl.DataFrame(rows, schema=RUN_SCHEMA).sort(order[:3])
-            return pl.concat(scores).sort(order), told, details
+            runs = pl.DataFrame(rows, schema=RUN_SCHEMA).sort(order[:3])
+            return pl.concat(scores).sort(order), runs, details
         except (KeyError, TypeError, ValueError, OSError, pl.exceptions.PolarsError) as error:
             first = str(error).partition("\n")[0]
             raise InputError(
@@ -150,7 +150,7 @@ def check_parts(records: list[Record], kind: str) -> None:
 
     These are fresh and resampled replicates, and two parts that score one method on one cohort.
     """
-    seen: dict[tuple[Any, ...], str] = {}
+    file_of: dict[tuple[Any, ...], str] = {}
     for record in records:
         name, stored = record["unit"], record["replicates"]
         if stored != kind:
@@ -159,7 +159,7 @@ def check_parts(records: list[Record], kind: str) -> None:
                 "use another --out, or --fresh to start over"
             )
         for key in finished(record):
-            if (other := seen.setdefault(key, name)) != name:
+            if (other := file_of.setdefault(key, name)) != name:
                 condition, replicate, method = key
                 raise InputError(
                     f"'{other}' and '{name}' both hold {method} on {condition}, replicate "

@@ -149,7 +149,7 @@ def plan(
 
 def _check_names(kind: str, names: Sequence[str]) -> None:
     """Refuse names that cannot be part of a file name on every system, or that lead elsewhere."""
-    seen: dict[str, str] = {}
+    known: dict[str, str] = {}
     for name in names:
         if not _SAFE_NAME.fullmatch(name):
             raise InputError(
@@ -157,7 +157,7 @@ def _check_names(kind: str, names: Sequence[str]) -> None:
                 "'_' and '.', up to 80 of them, and begin with a letter or digit"
             )
         # Two names that differ by case are one file on Windows and macOS.
-        other = seen.setdefault(name.casefold(), name)
+        other = known.setdefault(name.casefold(), name)
         if other != name:
             raise InputError(f"{kind}s '{other}' and '{name}' differ by case alone; rename one")
 
@@ -197,8 +197,8 @@ def run_unit(unit: Unit) -> tuple[str, pl.DataFrame, dict[str, Any]]:
         profile = estimator.profile_.rename({"score_low": "low", "score_high": "high"})
         rate = method.scale == "discordance"
         scores.append(_beside(profile, method.name, truth, rate=rate))
-        said = sorted({str(warning.message) for warning in caught})
-        details[method.name] = estimator.details() | ({"warnings": said} if said else {})
+        messages = sorted({str(warning.message) for warning in caught})
+        details[method.name] = estimator.details() | ({"warnings": messages} if messages else {})
     table = pl.concat([pl.DataFrame(schema=SCORE_SCHEMA), *scores], how="diagonal_relaxed")
     where = {"condition": unit.condition.name, "replicate": unit.replicate}
     table = table.with_columns(pl.lit(value).alias(name) for name, value in where.items())
@@ -280,5 +280,5 @@ def _cohort_details(cohort: Cohort) -> dict[str, Any]:
 def _run(unit: Unit, method: str, seconds: float, error: str | None) -> dict[str, Any]:
     """Return a row of :data:`RUN_SCHEMA`."""
     where = (unit.condition.name, unit.replicate, method)
-    made = (seconds, peak_memory_mb(), json.dumps(software_versions()), error)
-    return dict(zip(RUN_SCHEMA, (*where, *made), strict=True))
+    measured = (seconds, peak_memory_mb(), json.dumps(software_versions()), error)
+    return dict(zip(RUN_SCHEMA, (*where, *measured), strict=True))

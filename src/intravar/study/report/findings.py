@@ -15,9 +15,9 @@ _NEARLY_ZERO = 0.005
 
 def findings(results: Study) -> list[str]:
     """Return one sentence or two per thing found, the most important first."""
-    told = (closeness, order_kept, across, against_constant, against_paper, left_out)
-    found = [say(results) for say in told]
-    return [sentence for sentence in found if sentence]
+    writers = (closeness, order_kept, across, against_constant, against_paper, left_out)
+    sentences = [say(results) for say in writers]
+    return [sentence for sentence in sentences if sentence]
 
 
 def closeness(results: Study) -> str | None:
@@ -27,13 +27,13 @@ def closeness(results: Study) -> str | None:
         return None
     ranked = cells.sort(pl.col("value").abs(), "method").to_dicts()
     best, worst, n = ranked[0], ranked[-1], len(ranked)
-    said = f"On SCORE2, {best['label']} misses the true discordance by {_signed(best)} on average"
+    begin = f"On SCORE2, {best['label']} misses the true discordance by {_signed(best)} on average"
     if n == 1:
-        return f"{said}."
+        return f"{begin}."
     over = sum(row["value"] > _NEARLY_ZERO for row in ranked)
     under = sum(row["value"] < -_NEARLY_ZERO for row in ranked)
     return (
-        f"{said}, the least of {n} methods; {worst['label']} misses it by {_signed(worst)}, the "
+        f"{begin}, the least of {n} methods; {worst['label']} misses it by {_signed(worst)}, the "
         f"most. Of {n} methods, {over} see more inconsistency than there is, {under} see less, "
         f"{n - over - under} lie within {_NEARLY_ZERO:.3f} of the oracle."
     )

@@ -28,27 +28,27 @@ _FOLDED = ("rank_correlations", "grid", "glmm_groups", *FIGURE_TABLES)
 
 def study_page(results: Study) -> str:
     """Return the report as one HTML page."""
-    shown = figures_of(results)
+    figures = figures_of(results)
     physicians = {name: results.physicians(name) for name in results.conditions}
     data = {
-        "figures": {figure.name: figure.condition for figure in shown},
+        "figures": {figure.name: figure.condition for figure in figures},
         "physicians": physicians,
         "methods": [{"name": m, "label": results.label(m)} for m in results.methods],
     }
-    placed = {name for figure in shown for name in figure.tables} | {"seconds"}
-    told = {
+    placed = {name for figure in figures for name in figure.tables} | {"seconds"}
+    declared = {
         str(row["condition"]): row
         for row in results.manifest["data_generating_mechanisms"]["conditions"]
     }
     content = {
         "data": script_json(data),
         "findings": findings(results),
-        "sections": [_section(results, figure) for figure in shown],
+        "sections": [_section(results, figure) for figure in figures],
         "seconds": results.grid("seconds") if "seconds" in results.tables else None,
         "further": [results.grid(name) for name in results.tables if name not in placed],
         "manifest": results.manifest,
         "results": results,
-        "conditions": [_condition(results, n, told.get(n, {})) for n in results.conditions],
+        "conditions": [_condition(results, n, declared.get(n, {})) for n in results.conditions],
         "physicians": physicians,
         "undefined": results.undefined_reasons(),
         "failures": results.failures.to_dicts(),
@@ -72,7 +72,7 @@ def _section(results: Study, figure: Figure) -> dict[str, Any]:
     }
 
 
-def _condition(results: Study, name: str, told: dict[str, Any]) -> dict[str, Any]:
+def _condition(results: Study, name: str, declared: dict[str, Any]) -> dict[str, Any]:
     """Return what the manifest says of a condition, with what its first cohort realised.
 
     A folder may hold conditions of earlier runs, which the last run's manifest does not name.
@@ -80,7 +80,7 @@ def _condition(results: Study, name: str, told: dict[str, Any]) -> dict[str, Any
     cohort, oracle = results.method_details(name, "cohort"), results.of(name, [ORACLE])
     sizes = {"n_patients": oracle["n_patients"].sum(), "n_physicians": oracle.height}
     realised = {"rule": "", "share_eligible": None, "physicians": "", "seed": None, **cohort}
-    return {**realised, **sizes, **told, "name": name, "draws": results.draws(name)}
+    return {**realised, **sizes, **declared, "name": name, "draws": results.draws(name)}
 
 
 def configuration_hash(results: Study) -> str:
@@ -128,20 +128,20 @@ def write_report(
     """
     chosen = parse_formats(formats, FORMATS)
     results = read_study(folder)
-    made: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     if "html" in chosen:
-        made["report.html"] = study_page(results).encode()
+        files["report.html"] = study_page(results).encode()
     pictures = [name for name in chosen if name in ("svg", "png", "pdf")]
     for figure in figures_of(results) if pictures else ():
         svg = on_paper(figure.svg(results, WIDE), looks_of_study(results), CENTIMETRES)
         for name in pictures:
             content = svg.encode() if name == "svg" else drawn(svg, name)
-            made[f"figures/{figure.name}.{name}"] = content
+            files[f"figures/{figure.name}.{name}"] = content
     for name in results.tables if "latex" in chosen else ():
-        made[f"tables/{name}.tex"] = latex_table(results.grid(name)).encode()
+        files[f"tables/{name}.tex"] = latex_table(results.grid(name)).encode()
     ledger = Ledger(results.folder)
-    ledger.check(made)  # all of them before the first is written
-    for name, content in made.items():
+    ledger.check(files)  # all of them before the first is written
+    for name, content in files.items():
         with ledger.writing(name) as beside:
             beside.write_bytes(content)
-    return [ledger.folder / name for name in made]
+    return [ledger.folder / name for name in files]

@@ -177,12 +177,12 @@ class PersonalWeights:
     def describe(self) -> str:
         """See :class:`DrawnRule`."""
         around = f"around {_in_words(self.common)}" if self.common else "around nothing"
-        said = [
+        parts = [
             f"{what} of their own {around} (SD {sd:g})"
             for what, sd in (("weights", self.weights_sd), ("thresholds", self.threshold_sd))
             if sd
         ]
-        return " and ".join(said)
+        return " and ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,8 @@ class OwnConjunctions:
 
         def chance(patients: pl.DataFrame, physician: IntArray) -> FloatArray:
             values = patients.select(self.covariates).to_numpy()
-            seen = np.take_along_axis(values, looks_at[physician], axis=1)
-            above = (seen - limit[physician]) * sign[physician] > 0
+            looked_at = np.take_along_axis(values, looks_at[physician], axis=1)
+            above = (looked_at - limit[physician]) * sign[physician] > 0
             return np.asarray(above.all(axis=1), dtype=np.float64)
 
         return chance

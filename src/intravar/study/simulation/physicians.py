@@ -117,8 +117,8 @@ class Continuum:
     def describe(self) -> str:
         """See :class:`PhysicianModel`."""
         low = self.p_low
-        said = f"~ U({low[0]:g}, {low[1]:g})" if isinstance(low, tuple) else f"= {low:g}"
-        return f"continuum, p_high ~ U({self.lowest:g}, {self.highest:g}), p_low {said}"
+        low_text = f"~ U({low[0]:g}, {low[1]:g})" if isinstance(low, tuple) else f"= {low:g}"
+        return f"continuum, p_high ~ U({self.lowest:g}, {self.highest:g}), p_low {low_text}"
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class SteadinessTrait:
 
     Examples
     --------
-    >>> found = SteadinessTrait(2, 0.7).draw_all(1000, np.random.default_rng(0))
-    >>> first, second = (logit(each.p_high) for each in found)
+    >>> physicians = SteadinessTrait(2, 0.7).draw_all(1000, np.random.default_rng(0))
+    >>> first, second = (logit(each.p_high) for each in physicians)
     >>> round(float(np.corrcoef(first, second)[0, 1]), 1)
     0.7
     """

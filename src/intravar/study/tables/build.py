@@ -242,8 +242,8 @@ def _trust_table(draws: pl.DataFrame) -> pl.DataFrame:
     trusted = pl.when(ranks).then(pl.lit("ranks")).otherwise(pl.lit("no"))
     everything = ranks & level & covers & ~other_scale
     trusted = pl.when(everything).then(pl.lit("all")).otherwise(trusted)
-    told = means.with_columns(trusted.alias("trusted"))
-    table = told.pivot("method", index="condition", values="trusted")
+    trust = means.with_columns(trusted.alias("trusted"))
+    table = trust.pivot("method", index="condition", values="trusted")
     return table.drop("oracle", "constant", strict=False)
 
 

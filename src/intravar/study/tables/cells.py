@@ -183,10 +183,10 @@ def cell(
     inside = None
     if printed is not None and np.isfinite(bounds[0]):
         inside = bool(bounds[0] - rounding <= printed.value <= bounds[1] + rounding)
-    made = (condition, method, column, value, *draws[0], sd / np.sqrt(max(values.size, 1)))
+    first = (condition, method, column, value, *draws[0], sd / np.sqrt(max(values.size, 1)))
     over = (int(values.size), value - half, value + half)
     paper = (None,) * 4 if printed is None else (*printed, value - printed.value)
-    return dict(zip(CELL_SCHEMA, (*made, *over, *paper, inside, n_undefined), strict=True))
+    return dict(zip(CELL_SCHEMA, (*first, *over, *paper, inside, n_undefined), strict=True))
 
 
 class Column(NamedTuple):
@@ -230,8 +230,8 @@ def column_cell(
     if "n_undefined" in rows.columns:
         undefined = int(rows["n_undefined"].sum())
     about = (spread, undefined, column.rounding)
-    made = cell(condition, method, column.name, intervals, printed, *about)
-    return made | ({"draws": int(np.isfinite(draws[0]).sum())} if column.pooled else {})
+    row = cell(condition, method, column.name, intervals, printed, *about)
+    return row | ({"draws": int(np.isfinite(draws[0]).sum())} if column.pooled else {})
 
 
 def cells_of(

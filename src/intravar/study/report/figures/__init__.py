@@ -72,12 +72,12 @@ class Figure:
 
 
 def _declared() -> tuple[Figure, ...]:
-    told = tomllib.loads(files(__name__).joinpath("figures.toml").read_text("utf-8"))
-    first = told["score2-panels"]  # the panels of other conditions are read alike
+    declared = tomllib.loads(files(__name__).joinpath("figures.toml").read_text("utf-8"))
+    first = declared["score2-panels"]  # the panels of other conditions are read alike
     shared = {name: first[name] for name in ("reading", "words")}
-    for own in told.values():
+    for own in declared.values():
         own["tables"] = tuple(own.get("tables", ()))
-    return tuple(Figure(name, **{**shared, **own}) for name, own in told.items())
+    return tuple(Figure(name, **{**shared, **own}) for name, own in declared.items())
 
 
 FIGURES = _declared()

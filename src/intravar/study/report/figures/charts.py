@@ -38,10 +38,10 @@ def cross_rows(results: Study, _: str) -> Rows:
 
 def cross_deltas(results: Study, width: int, rows: Rows, _: str) -> Plot:
     """Plot how the mean delta of every method is spread over the conditions."""
-    shown = marks.present(results.rate_methods, rows)
+    methods = marks.present(results.rate_methods, rows)
     ends = marks.extent([row["value"] for row in rows], 0.0)
-    plot = marks.labelled_rows(results.labels(shown), ends, width, _DELTA, signs=True, row=32)
-    for number, method in enumerate(shown, 1):
+    plot = marks.labelled_rows(results.labels(methods), ends, width, _DELTA, signs=True, row=32)
+    for number, method in enumerate(methods, 1):
         own = [row for row in rows if row["method"] == method]
         for turn, row in enumerate(own):
             hint = f"{row['condition']}, {row['label']}: {number_text(row['value'], signed=True)}"
@@ -69,19 +69,19 @@ def column_rows(results: Study, table: str) -> Rows:
     for row in cells.to_dicts():
         sizes = conditions_of("grid")[row["condition"]]
         n, k = sizes.n_patients, sizes.n_physicians
-        told = {"where": f"{n:,} patients of {k}", "panel": f"{k} physicians"}
-        rows.append(row | told | {"place": f"{n / 1000:g}", "sizes": (k, n)})
+        labels = {"where": f"{n:,} patients of {k}", "panel": f"{k} physicians"}
+        rows.append(row | labels | {"place": f"{n / 1000:g}", "sizes": (k, n)})
     return sorted(rows, key=lambda row: row["sizes"])
 
 
 def by_column(results: Study, width: int, rows: Rows, table: str) -> Drawing:
     """Plot the mean delta of every method with its interval, column by column."""
-    shown = marks.present(results.rate_methods, rows)
+    methods = marks.present(results.rate_methods, rows)
     names = ("value", "low", "high", "published")
     ends = marks.extent([row[name] for row in rows for name in names], 0.0)
     parts = {panel: list(own) for panel, own in groupby(rows, key=lambda row: str(row["panel"]))}
     columns = min(len(parts), 2 if width == marks.NARROW else 5)
-    step = 0.76 / len(shown)
+    step = 0.76 / len(methods)
     plots = []
     for own in parts.values():
         places = list(dict.fromkeys(row["place"] for row in own))
@@ -90,8 +90,8 @@ def by_column(results: Study, width: int, rows: Rows, table: str) -> Drawing:
         name = _DELTA if columns == 1 else ""
         plot.axes(_ACROSS[table], name, x_ticks=list(enumerate(places, 1)), y_ticks=ticks)
         plot.line([(plot.x[0], 0), (plot.x[1], 0)], "limit", "ink")
-        for number, method in enumerate(shown):
-            beside = 1 + step * (number - (len(shown) - 1) / 2)
+        for number, method in enumerate(methods):
+            beside = 1 + step * (number - (len(methods) - 1) / 2)
             of_method = {row["place"]: row for row in own if row["method"] == method}
             at = {place: places.index(place) + beside for place in of_method}
             if table == "grid":
@@ -102,7 +102,7 @@ def by_column(results: Study, width: int, rows: Rows, table: str) -> Drawing:
                 marks.mark_row(plot, results, row, at[place], _hint(row), **look)
         plots.append(plot)
     whole = panels(plots, columns, list(parts) if len(parts) > 1 else [])
-    return marks.with_methods(whole, results, shown)
+    return marks.with_methods(whole, results, methods)
 
 
 def _hint(row: dict[str, Any]) -> str:
@@ -129,7 +129,7 @@ def recovery_rows(results: Study, _: str) -> Rows:
 
 def recovery(results: Study, width: int, rows: Rows, _: str) -> Drawing:
     """Plot the rank correlation with D* of every method under every departure."""
-    shown = marks.present(results.methods, rows)
+    methods = marks.present(results.methods, rows)
     conditions = list(dict.fromkeys(row["where"] for row in rows))
     ends = min([0.0, *(row["value"] for row in rows)]), 1.0
     axis = "Rank correlation with the true discordance"
@@ -141,7 +141,7 @@ def recovery(results: Study, width: int, rows: Rows, _: str) -> Drawing:
         else:
             hint = f"{row['where']}, {row['label']}: {value}; {row['draws']} draws"
             marks.mark_row(plot, results, row, at, hint, ends=False)
-    return marks.with_methods(plot, results, shown)
+    return marks.with_methods(plot, results, methods)
 
 
 # --- how well the mixed model fits ---

@@ -72,9 +72,9 @@ def with_legend(plot: Drawing, looks: Mapping[str, Mapping[str, Any]]) -> Drawin
     return panels([legend, plot], 1)
 
 
-def with_methods(plot: Drawing, results: Study, shown: Sequence[str]) -> Drawing:
+def with_methods(plot: Drawing, results: Study, methods: Sequence[str]) -> Drawing:
     """Return a plot below a legend of methods."""
-    return with_legend(plot, {results.label(m): method_look(results, m) for m in shown})
+    return with_legend(plot, {results.label(m): method_look(results, m) for m in methods})
 
 
 def with_groups(plot: Drawing, rows: Rows) -> Drawing:

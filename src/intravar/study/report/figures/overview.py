@@ -70,8 +70,8 @@ def steps(results: Study, _: str) -> Rows:
 
 def steps_in_words(rows: Rows) -> str:
     """Return the steps of the overview."""
-    told = enumerate(rows, 1)
-    return " ".join(f"{number}. {row['heading']}: {row['text']}" for number, row in told)
+    steps = enumerate(rows, 1)
+    return " ".join(f"{number}. {row['heading']}: {row['text']}" for number, row in steps)
 
 
 def _sketch(

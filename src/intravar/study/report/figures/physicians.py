@@ -94,10 +94,10 @@ def _model_scores(results: Study, condition: str, method: str, width: int) -> Dr
 def _discordance(results: Study, condition: str, width: int) -> Drawing:
     """Plot the discordance that every method finds, coloured by physician group."""
     rows = _rows(results, condition, [ORACLE, *results.rate_methods], "score")
-    shown = marks.present([ORACLE, *results.rate_methods], rows)
-    height = {method: number for number, method in enumerate(shown, 1)}
+    methods = marks.present([ORACLE, *results.rate_methods], rows)
+    height = {method: number for number, method in enumerate(methods, 1)}
     ends = marks.extent([row["score"] for row in rows], 0.0, 0.5)
-    plot = marks.labelled_rows(results.labels(shown), ends, width, "Discordance")
+    plot = marks.labelled_rows(results.labels(methods), ends, width, "Discordance")
     # Shown of a physician once picked: a line through all methods, and intervals.
     traces: dict[int, list[tuple[float, int]]] = {}
     for row in rows:
@@ -119,15 +119,15 @@ def _trace(plot: Plot, number: int, line: list[tuple[float, int]]) -> None:
 def _deltas(results: Study, condition: str, width: int, means: Rows) -> Plot:
     """Plot score minus oracle per physician, with the mean in the label of the method."""
     rows = _rows(results, condition, results.rate_methods, "delta", "score")
-    shown = marks.present(results.rate_methods, rows)
+    methods = marks.present(results.rate_methods, rows)
     mean = {row["method"]: row["value"] for row in means}
-    told = {method: f" ({number_text(value, signed=True)})" for method, value in mean.items()}
-    labels = [results.label(method) + told.get(method, "") for method in shown]
-    ends = marks.extent([row["delta"] for row in rows] + [mean.get(m) for m in shown], 0.0)
+    means_text = {method: f" ({number_text(value, signed=True)})" for method, value in mean.items()}
+    labels = [results.label(method) + means_text.get(method, "") for method in methods]
+    ends = marks.extent([row["delta"] for row in rows] + [mean.get(m) for m in methods], 0.0)
     plot = marks.labelled_rows(labels, ends, width, "Delta (score minus oracle)", signs=True)
     look: dict[str, Any] = {"value": "delta", "ends": False, "radius": 3.5}
-    _mark_all(plot, results, rows, lambda row: shown.index(row["method"]) + 1, **look)
-    for number, method in enumerate(shown, 1):
+    _mark_all(plot, results, rows, lambda row: methods.index(row["method"]) + 1, **look)
+    for number, method in enumerate(methods, 1):
         if method in mean:
             marks.short_tick(plot, mean[method], number)
     return plot
@@ -137,21 +137,21 @@ def _correlations(results: Study, condition: str, width: int) -> Drawing:
     """Plot the rank correlation of every two methods, the oracle among them."""
     known = [ORACLE, *results.methods]
     rows = results.cells(correlations_of(condition), known, known, value="first").to_dicts()
-    shown = marks.present(known, rows)
-    labels = results.labels(shown)
+    methods = marks.present(known, rows)
+    labels = results.labels(methods)
     floor = min([0.9, *(row["value"] for row in rows)])
     room = max(text_width(label) for label in labels) + 8
-    side = min((width - room - 8) / len(shown), 30.0)
-    drawing = Drawing(width, round(side * len(shown) + room + 16))
+    side = min((width - room - 8) / len(methods), 30.0)
+    drawing = Drawing(width, round(side * len(methods) + room + 16))
     upright = (
         '<text class="tick" text-anchor="end" transform="translate({} {}) rotate(-90)">{}</text>'
     )
     for number, label in enumerate(labels):
         drawing.write(label, (room - 6, side * (number + 0.5) + 4), "tick", "end")
-        x, y = room + side * (number + 0.5) + 4, side * len(shown) + 12
+        x, y = room + side * (number + 0.5) + 4, side * len(methods) + 12
         drawing.add(upright, round(x, 1), round(y, 1), label)
     for row in rows:
-        across, down = shown.index(row["column"]), shown.index(row["method"])
+        across, down = methods.index(row["column"]), methods.index(row["method"])
         rho = row["value"]
         shade = min(int(_SHADES * (rho - floor) / ((1 - floor) or 1)), _SHADES - 1)
         corner = (room + side * across, side * down + 4)
@@ -173,13 +173,13 @@ def continuum(results: Study, width: int, rows: Rows, condition: str) -> Drawing
     """Plot every method's score against D*, with the diagonal and the rank correlation."""
     known = {row["method"]: row["value"] for row in rows}
     patients = _rows(results, condition, results.methods, "score", "d_star")
-    shown = marks.present(results.methods, patients)
+    methods = marks.present(results.methods, patients)
     columns = 2 if width == marks.NARROW else 4
     side = width // columns
     # One end of scale for all methods, so that panels can be compared.
     rates = [row["score"] for row in patients if row["method"] in results.rate_methods]
     plots = []
-    for method in shown:
+    for method in methods:
         own = [row for row in patients if row["method"] == method]
         rate = method in results.rate_methods
         ends = marks.extent([row["score"] for row in own], 0.0)
@@ -187,11 +187,11 @@ def continuum(results: Study, width: int, rows: Rows, condition: str) -> Drawing
         ticks = [(0.0, "0"), (0.25, "0.25"), (0.5, "0.5")]
         name = "Estimated discordance" if rate else "overdispersion"
         plot.axes("True discordance D*", name, x_ticks=ticks)
-        told = f"ρ = {known[method]:.3f}" if method in known else "ρ undefined"
-        plot.write(told, (plot.left + 4, plot.top + 2), "label", "start")
+        correlation = f"ρ = {known[method]:.3f}" if method in known else "ρ undefined"
+        plot.write(correlation, (plot.left + 4, plot.top + 2), "label", "start")
         if rate:
             plot.line([(0, 0), (0.5, 0.5)], "limit", "soft")
         look: dict[str, Any] = {"upright": True, "ends": False, "radius": 2.8}
         _mark_all(plot, results, own, lambda row: row["d_star"], **look)
         plots.append(plot)
-    return panels(plots, columns, results.labels(shown))
+    return panels(plots, columns, results.labels(methods))
