@@ -24,7 +24,7 @@ BASE: dict[str, Any] = {"physician": "doctor", "decision": "statin"}
         ({"min_panel": 1}, "min_panel is 1; a pair takes two, give 2 or more"),
         ({"min_reliability": 1.5}, "min_reliability is 1.5; it lies between 0 and 1"),
         ({"smallest_cell": 0}, r"smallest_cell is 0; give 1 \(hide nothing\), or 3 or more"),
-        ({"random_state": "7"}, "random_state is '7'; give a number"),
+        ({"random_state": "7"}, "random_state is '7'; give a whole number"),
         ({"table": 7}, "table is 7; give a text"),
         ({"exclude": [3]}, "exclude has 3; give a list of names"),
         ({"exclude": 3}, "exclude is 3; give a list of names"),

@@ -336,7 +336,7 @@ def _checked(asked: Field[Any], value: Any) -> Any:
         return float(value)
     if kind.startswith(("str", "Missing", "Repeated")) and isinstance(value, str):
         return value
-    wanted = "a number" if kind.startswith(("int", "float")) else "a text"
+    wanted = {"int": "a whole number", "float": "a number"}.get(kind.partition(" ")[0], "a text")
     raise InputError("{} is {!r}; give {}", option(asked.name), value, wanted)
 
 

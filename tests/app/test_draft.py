@@ -85,7 +85,9 @@ def test_the_request_says_what_was_chosen() -> None:
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({"min_panel": "many"}, "is 'many'; give a number"),
+        ({"min_panel": "many"}, "is 'many'; give a whole number"),
+        ({"min_panel": "30.5"}, "is '30.5'; give a whole number"),
+        ({"min_panel": "-5"}, "is -5; a pair takes two, give 2 or more"),
         ({"column-0": "age", "operator-0": ">=", "value-0": ""}, "has no value"),
         ({"column-0": "age", "operator-0": "; drop", "value-0": "1"}, "no comparison"),
         ({"where": "age >"}, "cannot be read"),

@@ -217,6 +217,15 @@ def test_many_peers_stay_within_the_picture() -> None:
     assert min(map(float, heights)) >= 0
 
 
+def test_the_own_dot_lies_at_the_number_that_is_told() -> None:
+    """An upper limit of 20.3 is told as 21, and stands with others of 21."""
+    made = among_peers(Own(0.203, 0.1, 0.26, "at most"), [0.21, *[0.3] * 9], USUAL)
+    assert isinstance(made, Figure)
+    places = re.findall(r'class="(own|peer)" cx="([\d.]+)"', made.svgs[0])
+    own = next(at for kind, at in places if kind == "own")
+    assert min(float(at) for kind, at in places if kind == "peer") == float(own)
+
+
 def test_subgroups_and_periods_stand_beside_all(told: Published) -> None:
     name = told.first.physicians[0].physician
     periods = [f"20{at:02d}" for at in range(10)]

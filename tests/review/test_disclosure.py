@@ -199,6 +199,9 @@ def test_unsure_pairs_are_not_judged(world: World) -> None:
     found = review.results(world.out)
     assert (before.n_pairs, found.n_pairs, found.n_unsure, found.n_left) == (40, 30, 10, 0)
     assert found.if_comparable != found.if_different
+    for one, other in ((0.27, 0.31), (0.31, 0.27)):  # whichever lies higher
+        turned = replace(found, if_comparable=one, if_different=other)
+        assert "it lies between 27 and 31 of 100" in " ".join(turned.lines())
 
 
 def test_a_plan_promises_what_is_published(world: World) -> None:

@@ -78,7 +78,8 @@ class Draft:
         asked["decision"] = ",".join(dict.fromkeys(name for name in decisions if name))
         for name in (name for name in FIELDS if name not in _ELSEWHERE):
             if text := str(form.get(name, "")).strip():
-                asked[name] = int(text) if FIELDS[name].get("whole") and text.isdecimal() else text
+                number = FIELDS[name].get("whole") and text.removeprefix("-").isdecimal()
+                asked[name] = int(text) if number else text
         uses: dict[str, list[str]] = {use: [] for use in USES if use}
         labels: dict[str, str] = {}
         for name, value in form.items():

@@ -99,7 +99,8 @@ class Review:
         lines = [f"{self.n_pairs:,} pairs judged, {self.n_unsure:,} unsure, {self.n_left:,} left."]
         if self.group is not None:
             total = sum(self.reasons.values())
-            unsure = published_results.Figure(None, self.if_different, self.if_comparable)
+            ends = [each for each in (self.if_comparable, self.if_different) if each is not None]
+            unsure = published_results.Figure(None, min(ends), max(ends)) if ends else None
             exact = published_results.Review(
                 published_results.Figure(*vars(self.group).values()),
                 self.n_pairs,

@@ -248,7 +248,7 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = "") 
     )
     end = max(50.0, *others, 100 * own.high + 1)
     dots = [Dot(float(value), kind="peer") for value in others]
-    dots.append(Dot(100 * own.value, kind="own", label=label))
+    dots.append(Dot(float(figure), kind="own", label=label))
 
     def plot(width: int) -> Plot:
         drawn = dot_plot(dots, width, axis, ends=(0, end), step=max(1.0, end / 100))
