@@ -222,7 +222,7 @@ def at_first_sight(table: pl.DataFrame, n_rows: int) -> dict[str, Any]:
     two = [each for each in columns if each["distinct"] == 2 and each["name"] != decider["column"]]
     return {
         "columns": columns,
-        "rows": [[_shown(each) for each in row] for row in table.head(8).rows()],
+        "rows": [[_as_text(each) for each in row] for row in table.head(8).rows()],
         "n_rows": n_rows,
         "physician": decider,
         "decision": _guess("a decision", two, DECISIONS, two[::-1]),
@@ -241,7 +241,7 @@ def _described(column: pl.Series) -> dict[str, Any]:
     return {
         "name": column.name,
         "kind": kind,
-        "examples": [_shown(value) for value in distinct.head(3).to_list()],
+        "examples": [_as_text(value) for value in distinct.head(3).to_list()],
         "levels": [str(value) for value in few],
         "distinct": len(distinct),
         "missing": column.null_count(),
@@ -249,7 +249,7 @@ def _described(column: pl.Series) -> dict[str, Any]:
     }
 
 
-def _shown(value: object) -> str:
+def _as_text(value: object) -> str:
     """Write a value of a table in short."""
     if value is None:
         return ""

@@ -44,7 +44,7 @@ def check(
     answers: dict[str, Any] = {}
     several = len(request.decisions) > 1
     for decision, checked in checked_each(source, request).items():
-        cannot = publication.unmeasurable(checked, _shown_names(checked, show_names, secret))
+        cannot = publication.unmeasurable(checked, _names_to_print(checked, show_names, secret))
         answers[decision] = publication.plain(
             publication.published_check(checked, several=several)
         ) | {
@@ -78,7 +78,7 @@ def print_blocks(console: cli.Console, blocks: Sequence[Block], where: str) -> N
         console.print(part)
 
 
-def _shown_names(check: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:
+def _names_to_print(check: Check, show_names: bool, key: bytes | None) -> dict[str, str] | None:
     """Return what to call each physician; None where nobody is to be named."""
     names = [str(name) for name in check.panels.table["physician"]]
     if show_names:

@@ -346,8 +346,8 @@ def _compared(
     alone = first.height - both.height, second.height - both.height
     same = _same_patients(pair.stored, decisions)
     about = SAME_PATIENTS if same else SOME_PATIENTS if _share_patients(pair) else ""
-    told_of = [words.fill(about)] if about else []
-    notes = [*_notes(alone, both.height - known.height, pair.stored), *told_of, *notes]
+    caveat = [words.fill(about)] if about else []
+    notes = [*_notes(alone, both.height - known.height, pair.stored), *caveat, *notes]
     value, low, high = (
         known.select(pl.col(name, f"{name}_second").cast(pl.Float64)).to_numpy() for name in _ENDS
     )
@@ -423,10 +423,10 @@ def _same_patients(stored: Sequence[Published], decisions: Sequence[Sequence[Dec
         return False
     # Sizes may be hidden; figures that are all the same tell it as well.
     for facts in (["n_patients", "rate"], ["discordance"]):
-        told_of = [
+        figures = [
             [each.table.select(facts).sort(pl.all()).rows() for each in listed]
             for listed in decisions
         ]
-        if told_of[0] == told_of[1] and any(row[0] for each in told_of[0] for row in each):
+        if figures[0] == figures[1] and any(row[0] for each in figures[0] for row in each):
             return True
     return False

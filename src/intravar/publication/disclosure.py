@@ -78,7 +78,7 @@ def _decision(
 ) -> Decision:
     """Return what may be handed on of one decision, without what the others would tell with it."""
     words = measurement.request.words
-    scores = _shown_scores(measurement, secret, across)
+    scores = _scores_by_method(measurement, secret, across)
     main = scores[measurement.method]
     physicians = hiding.named(main.table, names).sort("physician")
     verdict, reasons = measurement.verdict, measurement.judged.reasons if measurement.judged else ()
@@ -141,7 +141,7 @@ def without_figures(decision: Decision) -> Decision:
     return Decision(**kept, physicians=rows, diagnostics=trust)
 
 
-def _shown_scores(
+def _scores_by_method(
     measurement: Measurement,
     secret: Callable[[str], float] | None,
     across: hiding.HiddenAcross | None,

@@ -69,7 +69,7 @@ def published_joint(
     Where nothing may be read of one of them, nothing is told that rests on it.
     """
     unread = {each.decision for each in decisions if each.verdict == NOTHING}
-    hides, reportable = together.request.smallest_cell > 1, _shown(together) & (not unread)
+    hides, reportable = together.request.smallest_cell > 1, _reportable(together) & (not unread)
     digits = hiding.DIGITS if hides else 15
     measured = hiding.named(together.joint.physicians.drop("differ_error", "n_patients"), names)
     ends = _ends(together, measured["physician"].to_list(), decisions)
@@ -123,7 +123,7 @@ def published_joint(
     )
 
 
-def _shown(together: Together) -> BoolArray:
+def _reportable(together: Together) -> BoolArray:
     """Tell whose joint figures are numbers; reliabilities are of those whose counts allow it."""
     predicted, J = together.predicted, len(together.predicted.physician)
     complete = predicted.known.all(axis=1)

@@ -148,23 +148,25 @@ class Addresses:
     def published_name(self, given: str) -> str:
         """Return what a physician is called in what was handed on, from a name or a pseudonym."""
         given = as_known(given, [*self.published, *self.names, *self.names.values()])
-        pseudonyms = [shown for shown, name in self.names.items() if name == given]
+        pseudonyms = [pseudonym for pseudonym, name in self.names.items() if name == given]
         for candidate in (given, *pseudonyms, self.names.get(given, given)):
             if candidate in self.published:
                 return candidate
         raise unknown_name(self.decider, given, self.published, remedy="physicians.csv lists them")
 
-    def name_of(self, shown: str) -> str:
+    def name_of(self, published_name: str) -> str:
         """Return the name of a physician."""
-        if shown in self.names:
-            return self.names[shown]
-        if shown in self.names.values():
-            return shown
+        if published_name in self.names:
+            return self.names[published_name]
+        if published_name in self.names.values():
+            return published_name
         raise InputError(
-            f"the name of '{shown}' is not known here; names lie in the private folder beside the "
-            "measurement, make the sheets where it was measured"
+            f"the name of '{published_name}' is not known here; names lie in the private folder "
+            "beside the measurement, make the sheets where it was measured"
         )
 
-    def pseudonym_of(self, shown: str) -> str:
+    def pseudonym_of(self, published_name: str) -> str:
         """Return the pseudonym of a physician, where it is known."""
-        return next((each for each, name in self.names.items() if name == shown), shown)
+        return next(
+            (each for each, name in self.names.items() if name == published_name), published_name
+        )

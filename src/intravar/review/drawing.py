@@ -200,10 +200,10 @@ def with_patients(opened: store.Folder, sample: store.Stored, source: Any = None
         names = columns[ids[0]].cast(pl.String).fill_null("missing")
     decision = patients["decision"].to_numpy() == 1
     refuse_telling_names(names, patients["physician"], decision)
-    shown = columns.select(sample.show)
-    refuse_telling_columns(shown, decision, recorded=False)
-    _refuse_physician(shown, patients["physician"])
-    values = [*patients.drop(_KEPT).iter_columns(), *shown.iter_columns()]
+    visible = columns.select(sample.show)
+    refuse_telling_columns(visible, decision, recorded=False)
+    _refuse_physician(visible, patients["physician"])
+    values = [*patients.drop(_KEPT).iter_columns(), *visible.iter_columns()]
     row, drawn = patients["row"], {r for pair in sample.pairs for r in (pair.row_a, pair.row_b)}
     return replace(
         sample,
@@ -215,9 +215,9 @@ def with_patients(opened: store.Folder, sample: store.Stored, source: Any = None
     )
 
 
-def _refuse_physician(shown: pl.DataFrame, physician: pl.Series) -> None:
+def _refuse_physician(visible: pl.DataFrame, physician: pl.Series) -> None:
     """Refuse columns that are the same for all patients of a physician: they name them."""
-    for column in shown:
+    for column in visible:
         groups = pl.DataFrame({"value": column, "physician": physician}).group_by("physician")
         if column.n_unique() > 1 and groups.agg(pl.col("value").n_unique())["value"].max() == 1:
             raise InputError(

@@ -113,7 +113,7 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
     note = measurement.request.words.fill(PRIVATE_NOTE)
     files = {KEY_FILE: pseudonyms.as_json().encode(), "README.txt": note.encode()}
     if not lacking(["xlsx"]):
-        rows = sorted((shown, name) for name, shown in pseudonyms.by_name.items())
+        rows = sorted((pseudonym, name) for name, pseudonym in pseudonyms.by_name.items())
         heads = [("pseudonym", 1, itemgetter(0)), ("name", 1, itemgetter(1))]
         table = table_of("Key", "", rows, heads, words=(0, 1))
         files["key.xlsx"] = as_xlsx(Document("Key of the pseudonyms", PRIVATE_KEY, [table]))

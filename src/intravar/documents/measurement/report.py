@@ -198,11 +198,11 @@ def about(published: Published) -> str:
     if published.joint is not None:
         decisions = ", ".join(words.label(each.decision) for each in published.decisions)
         return f"{n} · decisions {decisions}, in this order · {origin}"
-    share, shown = first.check.decision_share, first.n_patients_shown
+    share, n_patients = first.check.decision_share, first.n_patients_shown
     figures = "" if first.verdict == NOTHING else f", {counted_figures(first)}"
     yes = f"“{first.check.decision.positive}” for {hundred(share)} %"
     return (
-        f"{n}{figures}{f', {shown:,} {words.cases} shown' if shown else ''}"
+        f"{n}{figures}{f', {n_patients:,} {words.cases} shown' if n_patients else ''}"
         f" · decision: {words.decision or words.label(first.decision)}"
         f"{'' if share is None else f' ({yes} of the {words.cases} counted here)'}"
         f" · {described(first.method).label} · {origin}"

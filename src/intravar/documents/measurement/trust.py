@@ -34,8 +34,8 @@ STEADY = 0.02
 LOST = {"outside_caliper": "lay too far apart", "lost_in_cycle": "were left over"}
 
 
-def _left_out(decision: Decision, shown: int) -> str:
-    missing = len(decision.physicians) - shown
+def _left_out(decision: Decision, n_shown: int) -> str:
+    missing = len(decision.physicians) - n_shown
     are = agree(missing, "is", "are")
     return f" {missing:,} with small numbers {are} not in it." if missing else ""
 
