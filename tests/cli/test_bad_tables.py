@@ -26,7 +26,10 @@ def test_missing_file(run: Run, table: pl.DataFrame) -> None:
 def test_not_a_table(run: Run, here: Path) -> None:
     Path("t.csv").write_bytes(b"\x7fELF\x00\x01\x02\x00")
     words = refused(run, "measure", "t.csv", *COLUMNS)
-    assert words == "'t.csv' is not a table but binary data; give CSV, Parquet or a database"
+    assert words == (
+        "'t.csv' is not a table but binary data; give CSV, Parquet or a database, or name its "
+        "encoding with --encoding"
+    )
     Path("t.csv").write_bytes(b"%PDF-1.7 ...")
     words = refused(run, "measure", "t.csv", *COLUMNS)
     assert words == "'t.csv' is a PDF, not a table; give CSV, Parquet or a database"

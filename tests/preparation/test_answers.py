@@ -228,3 +228,13 @@ def test_odd_columns_are_set_aside_or_refused_in_words(kind: str, role: str) -> 
     except InputError as error:
         refused = str(error)
     assert not refused or "'odd'" in refused
+
+
+def test_columns_of_python_objects_are_read_by_what_they_hold() -> None:
+    names, drug = ["Ada", "Ben"] * 20, [1, 0, 0, 1] * 10
+    table = pl.DataFrame({"drug": drug, "age": [row * 7 % 37 for row in range(40)]}).with_columns(
+        pl.Series("doctor", names, dtype=pl.Object), pl.Series("drug", drug, dtype=pl.Object)
+    )
+    found = check(table, physician="doctor", decision="drug")
+    assert found.panels.table["physician"].to_list() == ["Ada", "Ben"]
+    assert found.panels.table["n_for"].to_list() == [10, 10]

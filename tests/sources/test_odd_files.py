@@ -121,7 +121,7 @@ def test_what_cannot_separate(tmp_path: Path, separator: str) -> None:
     ("data", "words"),
     [
         (HEADER + ROWS + '"x,1,5\ny,0,6\n', "has a quotation mark in line 62 that is not closed"),
-        (HEADER + ROWS.encode("utf-16-le").decode("latin-1"), "is not a table but binary data"),
+        (HEADER + ROWS.encode("utf-16-le").decode("latin-1"), "name its encoding with encoding"),
         (b"\xef\xbb\xbf" + b"a,b\n1,2\n", "is marked as UTF-8; read it without encoding"),
         (b"<TABLE><tr>", "is a web page, not a table"),
         (b"BZh91AY&SY", "is packed with bzip2, not a table"),

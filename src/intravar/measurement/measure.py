@@ -8,7 +8,7 @@ from collections import ChainMap
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import joblib
 import numpy as np
@@ -42,9 +42,6 @@ from intravar.processes import Listener, Nobody
 from intravar.request import Request, requested, shown_fields
 from intravar.runs.settings import RunSettings, limits_of
 from intravar.seeds import stream
-
-if TYPE_CHECKING:
-    pass
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -39,9 +39,6 @@ from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources.plain import far_columns, plain_table
 from intravar.sources.reading import ROW, Scanned, population_of, read_whole, scan_source
 from intravar.text import clean_name
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)

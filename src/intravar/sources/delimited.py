@@ -103,7 +103,10 @@ def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:
         raise InputError("'{}' is marked as UTF-8; read it without {}", path, option("encoding"))
     if encoding == "utf-8" and b"\x00" in data[:65_536]:
         raise InputError(
-            "'{}' is not a table but binary data; give CSV, Parquet or a database", path
+            "'{}' is not a table but binary data; give CSV, Parquet or a database, or name its "
+            "encoding with {}",
+            path,
+            option("encoding"),
         )
     try:
         return data.decode(encoding).removeprefix("\ufeff"), encoding

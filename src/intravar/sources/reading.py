@@ -245,7 +245,7 @@ def _frame(source: Any) -> pl.DataFrame:
 
 def _series(name: str, values: Any) -> pl.Series:
     """Return values as a column."""
-    if isinstance(values, pl.Series):
+    if isinstance(values, pl.Series) and values.dtype != pl.Object:
         return values.alias(name)
     if isinstance(values, np.ndarray) and values.dtype != object:
         return from_array(name, values)
@@ -258,6 +258,8 @@ def _series(name: str, values: Any) -> pl.Series:
             column = values.to_polars().alias(name)
         except Exception:  # a column of several kinds of objects, which pyarrow does not take
             return series_of(name, values.to_list())
+        if column.dtype == pl.Object:
+            return series_of(name, column.to_list())
         if "extension" not in str(column.dtype).lower():
             return column
         # Periods and intervals of pandas.
