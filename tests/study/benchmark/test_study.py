@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 import intravar
 from intravar.errors import InputError
 from intravar.estimators import Euclidean
-from intravar.runs.store import software_versions
+from intravar.runs.store import read_record, software_versions, write_record
 from intravar.study.benchmark.run import resolve_conditions, resolve_methods
 from intravar.study.benchmark.units import SCORE_SCHEMA
 from study.benchmark.small import CONTINUUM, METHODS, SMALL, WINDOW
@@ -184,6 +184,22 @@ def test_another_version_is_not_mixed_in(tmp_path, monkeypatch):
         [SMALL], ["glmm", "euclidean"], out=folder, n_jobs=1, allow_mixed=True
     )
     assert {"glmm", "euclidean"} <= set(mixed.scores["method"])
+
+
+def test_parts_of_an_earlier_version_are_not_damaged(tmp_path):
+    folder = tmp_path / "o"
+    first = intravar.benchmark([SMALL], ["glmm"], out=folder, n_jobs=1)
+    for path in (folder / "parts").glob("*.json"):
+        record = read_record(path)
+        record["versions"]["intravar"] = "0.0"
+        for run in record["runs"]:
+            del run["memory_mb"], run["versions"]
+        write_record(path, record)
+    with pytest.raises(InputError, match="intravar: 0.0 then, .* now"):
+        intravar.benchmark([SMALL], ["glmm"], out=folder, n_jobs=1)
+    kept = intravar.benchmark([SMALL], ["glmm"], out=folder, n_jobs=1, allow_mixed=True)
+    assert_frame_equal(first.scores, kept.scores)
+    assert kept.runs["memory_mb"].null_count() == kept.runs.height
 
 
 def test_another_configuration_is_not_mixed_in(tmp_path):

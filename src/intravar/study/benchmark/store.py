@@ -30,6 +30,8 @@ _RECORD: dict[str, type] = {
     "replicate": int,
     "runs": list,
 }
+#: What a run must hold; parts of earlier versions hold no more.
+_RUN = frozenset(("condition", "replicate", "method", "seconds", "error"))
 
 
 #: What a part says of itself, as it is read back.
@@ -102,7 +104,7 @@ class Store:
         if record is None or record.get("unit") != name:
             return None
         typed = all(isinstance(record.get(key), kind) for key, kind in _RECORD.items())
-        whole = typed and all(set(run) >= set(RUN_SCHEMA) for run in record["runs"])
+        whole = typed and all(set(run) >= _RUN for run in record["runs"])
         return record if whole else None
 
     # --- the whole ---
