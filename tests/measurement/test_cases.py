@@ -92,6 +92,20 @@ def test_a_measurement_says_how_much_it_bears(found: intravar.Measurement) -> No
         assert [row.rank for row in decision.physicians] == [None] * 3
 
 
+def test_no_rate_tells_how_many_cases_were_decided_for_both_times() -> None:
+    """80 cases seen twice, 20 of them decided differently; of the others few, or many, are yes."""
+    twice = {"a": (3, 57), "b": (57, 3), "c": (30, 30)}
+    rows = []
+    for doctor, (yes, no) in twice.items():
+        decided = [(1, 0)] * 20 + [(1, 1)] * yes + [(0, 0)] * no
+        rows += [(doctor, at, float(at % 7), y) for at, both in enumerate(decided) for y in both]
+    table = pl.DataFrame(rows, schema=["doctor", "image", "x", "y"], orient="row")
+    found = intravar.measure(table, method="repeats", min_reliability=0, **COLUMNS)
+    told = published_of(found, {name: name for name in twice}).first.physicians
+    assert [row.discordance for row in told] == [0.25] * 3
+    assert [row.rate for row in told] == [None, None, 0.5]
+
+
 def test_a_reader_with_many_repeats_is_shown() -> None:
     """Nearly every case seen twice: the share is told, and how many were seen once is not."""
     seen = np.array([393, 300, 119, 60, 200])

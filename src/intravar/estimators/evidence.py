@@ -374,6 +374,11 @@ class RepeatedCases(Evidence):
     shown, counted = ("n_repeats",), "n_repeats"
 
     def told(self, n: IntArray, n_for: IntArray) -> Told:
-        """See :class:`Evidence`."""
+        """See :class:`Evidence`.
+
+        Of two decisions on a case that differ one is for: the others for, two by two, are cases
+        decided for both times, and so with those against.
+        """
         repeats, differ = self.n_repeats, self.n_contradictions
-        return Told((repeats, differ, repeats - differ), (), (), (), np.zeros_like(n))
+        both_times = (n_for - differ) // 2, (n - n_for - differ) // 2
+        return Told((repeats, differ, repeats - differ), (), both_times, (), np.zeros_like(n))
