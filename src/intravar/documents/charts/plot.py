@@ -61,16 +61,6 @@ Colour: TypeAlias = str | None
 WIDE, NARROW, HEIGHT = 640, 350, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 14, 46
 GRID = '<line class="grid" x1="{}" x2="{}" y1="{}" y2="{}"/>'
-#: Outlines of marks other than circles, in a square from -1 to 1.
-SHAPES = {
-    "square": "M-.85,-.85H.85V.85H-.85Z",
-    "diamond": "M0,-1.15L1.15,0L0,1.15L-1.15,0Z",
-    "triangle-up": "M0,-1.1L1,.8H-1Z",
-    "triangle-down": "M0,1.1L1,-.8H-1Z",
-    "triangle-right": "M1.1,0L-.8,1V-1Z",
-    "triangle-left": "M-1.1,0L.8,1V-1Z",
-    "cross": "M-.35,-1H.35V-.35H1V.35H.35V1H-.35V.35H-1V-.35H-.35Z",
-}
 
 
 class Dot(NamedTuple):
@@ -130,7 +120,10 @@ class Drawing:
         colour: Colour = None,
         shape: str = "circle",
     ) -> None:
-        """Add a mark in pixels; it says its numbers when pointed at, and whom it stands for."""
+        """Add a mark in pixels; it says its numbers when pointed at, and whom it stands for.
+
+        A `shape` is the outline of a path in a square from -1 to 1.
+        """
         title = Markup("<title>{}</title>").format(hint) if hint else ""
         person = "" if who is None else Markup(' data-p="{}"').format(who)
         if shape == "circle":
@@ -138,8 +131,7 @@ class Drawing:
             self.add(element, _look(kind, colour), person, *at, radius, title)
         else:
             element = '<path {}{} transform="translate({} {}) scale({})" d="{}">{}</path>'
-            outline = SHAPES.get(shape, shape)
-            self.add(element, _look(kind, colour), person, *at, radius, outline, title)
+            self.add(element, _look(kind, colour), person, *at, radius, shape, title)
 
     def svg(self, title: str, alternative: str) -> Markup:
         """Return the picture with what it shows in words, for those who cannot see it."""
@@ -160,13 +152,11 @@ class Plot(Drawing):
     left: int = LEFT
     top: int = TOP
     bottom: int = BOTTOM
-    x_log: bool = False
-    y_log: bool = False
 
     def place(self, x: float, y: float) -> Point:
         """Return the pixels of a point."""
-        across = _share(x, self.x, log=self.x_log)
-        up = _share(y, self.y, log=self.y_log)
+        across = (x - self.x[0]) / ((self.x[1] - self.x[0]) or 1)
+        up = (y - self.y[0]) / ((self.y[1] - self.y[0]) or 1)
         return (
             round(self.left + across * (self.width - self.left - RIGHT), 1),
             round(self.height - self.bottom - up * (self.height - self.top - self.bottom), 1),
@@ -256,13 +246,6 @@ class Plot(Drawing):
     def _name(self, name: str, place: str) -> None:
         text = '<text class="name" text-anchor="middle" transform="{place}">{name}</text>'
         self.add(text, place=place, name=name)
-
-
-def _share(value: float, ends: Point, *, log: bool) -> float:
-    """Return where a value lies between the ends of an axis, from 0 to 1."""
-    low, high = (float(np.log10(end)) for end in ends) if log else ends
-    at = float(np.log10(value)) if log else value
-    return (at - low) / ((high - low) or 1)
 
 
 def _labelled(ends: Point) -> list[tuple[float, str]]:
