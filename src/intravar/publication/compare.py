@@ -384,8 +384,12 @@ def _notes(
         notes.append(f"{without:,} {have} no figure in one of them")
     # The default method may be named.
     names = [name for name in second.differences(first.as_dict()) if name != "method"]
-    given = {name: [_given(getattr(each, name)) for each in requests] for name in names}
-    parts = [Sentence("{}: {} then {}", option(name), *both) for name, both in given.items()]
+    parts = []
+    for name in names:
+        given = (getattr(each, name) for each in requests)
+        both = (" ".join(map(str, each)) if isinstance(each, tuple) else each for each in given)
+        shown = ("none" if each in (None, "") else each for each in both)
+        parts.append(Sentence("{}: {} then {}", option(name), *shown))
     if stored[0].source != stored[1].source:
         parts.insert(0, Sentence("source: {} then {}", stored[0].source, stored[1].source))
     if parts:
@@ -394,11 +398,6 @@ def _notes(
         places = ", ".join("{}" for _ in parts)
         notes.append(Sentence(f"the requests differ in {places}{may}", *parts))
     return notes
-
-
-def _given(value: object) -> str:
-    listed = " ".join(map(str, value)) if isinstance(value, tuple) else value
-    return "none" if listed in (None, "") else str(listed)
 
 
 def _share_patients(pair: _Pair) -> bool:

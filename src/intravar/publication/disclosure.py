@@ -20,7 +20,7 @@ from intravar.publication import findings, hiding, results
 from intravar.publication.checks import published_check
 from intravar.publication.folders import source_name
 from intravar.publication.group import FINE, published_group, step_over_all
-from intravar.publication.results import Decision, Published
+from intravar.publication.results import Decision, PhysicianRow, Published
 from intravar.publication.scores import PublishedScores, published_scores
 from intravar.wording import Sentence
 
@@ -124,7 +124,7 @@ def _decision(
         seconds={name: round(value) for name, value in measurement.seconds.items()},
         check=check,
         diagnostics=findings.published_diagnostics(measurement, scores, names),
-        physicians=results.rows_of(physicians, results.PhysicianRow),
+        physicians=results.rows_of(physicians, PhysicianRow),
         methods=() if len(scores) < 2 else _methods(measurement, scores, names),
         **strata,
     )
@@ -133,9 +133,9 @@ def _decision(
 
 def without_figures(decision: Decision) -> Decision:
     """Return what is left of a decision where nothing may be read: facts about the table."""
-    rows = tuple(
-        results.blanked(row, *FACTS, reportable=False, reason=UNREAD) for row in decision.physicians
-    )
+    hidden = dict.fromkeys(name for name in results.schema_of(PhysicianRow) if name not in FACTS)
+    unread: dict[str, Any] = hidden | {"reportable": False, "reason": UNREAD}
+    rows = tuple(replace(row, **unread) for row in decision.physicians)
     kept = {name: getattr(decision, name) for name in KEPT}
     trust = results.Diagnostics(balance=decision.diagnostics.balance)
     return Decision(**kept, physicians=rows, diagnostics=trust)

@@ -315,17 +315,15 @@ def _panels(measurement: Measurement, smallest: int) -> dict[str, _Panel]:
 
 
 def _hide_sizes(panels: list[_Panel], smallest: int) -> None:
-    """Hide sizes from which a small count follows, and those that tell a hidden one."""
-    for a, b in permutations(panels, 2):
-        few_apart = a.n != b.n and is_few(abs(a.n - b.n), smallest)
-        without_pair = any(is_few(abs(b.n - paired), smallest) for paired in a.in_pairs)
-        b.hidden = b.hidden or few_apart or without_pair
-    for _ in panels:  # what one hides may have to be hidden in another, and so on
-        for a, b in permutations(panels, 2):
-            b.hidden = b.hidden or (a.hidden and is_few(abs(a.n - b.n), smallest))
-    hidden = [each for each in panels if each.hidden]
-    for each in hidden:
-        each.least = min(panel.least for panel in hidden)
+    """Hide all sizes of a physician if one is hidden, or if a small count follows from two."""
+    hidden = any(each.hidden for each in panels) or any(
+        (a.n != b.n and is_few(abs(a.n - b.n), smallest))
+        or any(is_few(abs(b.n - paired), smallest) for paired in a.in_pairs)
+        for a, b in permutations(panels, 2)
+    )
+    least = min(each.least for each in panels)
+    for each in panels:
+        each.hidden, each.least = hidden, least if hidden else each.least
 
 
 def _telling_rates(together: Together, smallest: int) -> set[str]:

@@ -128,7 +128,10 @@ def _reportable(together: Together) -> BoolArray:
     predicted, J = together.predicted, len(together.predicted.physician)
     complete = predicted.known.all(axis=1)
     combinations = combinations_of(predicted.decided[complete], predicted.code[complete], J)
-    outside = outside_of(predicted.decided, predicted.known, predicted.code, J)
+    # Of patients with a decision missing, how many were decided how, by decision.
+    partly, code = np.where(predicted.known, predicted.decided, -1), predicted.code
+    ways = [(each == way) & ~complete for each in partly.T for way in (0, 1)]
+    outside = np.column_stack([np.bincount(code[each], minlength=J) for each in ways])
     safe = [
         sum(cells) >= max(together.request.min_panel, 2)
         and may_be_shown(cells, others, together.request.smallest_cell)
@@ -272,17 +275,6 @@ def combinations_of(decided: IntArray, code: IntArray, n_physicians: int) -> Int
     cell = code * n_combinations + positions(decided)
     counts = np.bincount(cell, minlength=n_physicians * n_combinations)
     return counts.reshape(n_physicians, n_combinations)
-
-
-def outside_of(decided: IntArray, known: BoolArray, code: IntArray, n_physicians: int) -> IntArray:
-    """Return of patients with a decision missing how many were decided how, by decision."""
-    partly = ~known.all(axis=1)
-    columns = [
-        np.bincount(code[partly & known[:, k] & (decided[:, k] == answer)], minlength=n_physicians)
-        for k in range(decided.shape[1])
-        for answer in (0, 1)
-    ]
-    return np.column_stack(columns)
 
 
 def may_be_shown(combinations: Sequence[int], outside: Sequence[int], smallest: int) -> bool:

@@ -164,9 +164,3 @@ class Addresses:
             f"the name of '{published_name}' is not known here; names lie in the private folder "
             "beside the measurement, make the sheets where it was measured"
         )
-
-    def pseudonym_of(self, published_name: str) -> str:
-        """Return the pseudonym of a physician, where it is known."""
-        return next(
-            (each for each, name in self.names.items() if name == published_name), published_name
-        )

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from types import NoneType
-from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, TypeVar, get_args, get_type_hints
 
 import polars as pl
 
@@ -220,13 +220,6 @@ _DTYPES = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 def rows_of(table: pl.DataFrame, kind: type[Row]) -> tuple[Row, ...]:
     """Return the rows of a table as their type."""
     return tuple(kind(**row) for row in table.iter_rows(named=True))
-
-
-def blanked(row: Row, *kept: str, **changed: Any) -> Row:
-    """Return a row, or a whole, of which but some fields nothing is told."""
-    names = [each.name for each in fields(row)]  # type: ignore[arg-type]
-    nothing = dict.fromkeys(name for name in names if name not in kept)
-    return replace(row, **(nothing | changed))  # type: ignore[type-var]
 
 
 def schema_of(kind: type) -> dict[str, type[pl.DataType]]:

@@ -1,4 +1,4 @@
-"""Charts as SVG: axes, marks, bands, rows, bins and panels, without a library.
+"""Charts as SVG: axes, marks, bands, rows and bins, without a library.
 
 A chart opens offline, says in words what it shows (`title` and `desc`), and is the same picture in
 a page, in a PDF and in Word. Colours are names (`var(--one)`): a page resolves them for light and
@@ -15,7 +15,7 @@ Examples
 >>> "<desc>The error falls" in plot.svg("Error by size", "The error falls to 0.1.")
 True
 
-Several plots side by side are :func:`panels`; a labelled row per name is :func:`row_plot`.
+A labelled row per name is :func:`row_plot`.
 """
 
 import lazy_loader as lazy

@@ -9,7 +9,7 @@ from .plot import (
     round_ticks,
     text_width,
 )
-from .rows import Labelled, panels, row_plot
+from .rows import Labelled, row_plot
 
 __all__ = [
     "HEIGHT",
@@ -20,7 +20,6 @@ __all__ = [
     "Labelled",
     "Plot",
     "label_lines",
-    "panels",
     "round_ticks",
     "row_plot",
     "text_width",

@@ -120,10 +120,7 @@ class Drawing:
         colour: Colour = None,
         shape: str = "circle",
     ) -> None:
-        """Add a mark in pixels; it says its numbers when pointed at, and whom it stands for.
-
-        A `shape` is the outline of a path in a square from -1 to 1.
-        """
+        """Add a circle, or an outline in a square from -1 to 1, that says its numbers and whose."""
         title = Markup("<title>{}</title>").format(hint) if hint else ""
         person = "" if who is None else Markup(' data-p="{}"').format(who)
         if shape == "circle":

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from markupsafe import Markup
 
 from intravar.arrays import FloatArray
 from intravar.documents.charts.plot import (
@@ -17,7 +16,6 @@ from intravar.documents.charts.plot import (
     TOP,
     WIDE,
     Dot,
-    Drawing,
     Plot,
     label_lines,
     text_width,
@@ -145,12 +143,6 @@ class Labelled(NamedTuple):
     instead: str = ""
 
     @property
-    def most(self) -> float:
-        """The largest value in it."""
-        ends = (high for _, _, high in self.lines)
-        return max((0.0, *(dot.value for dot in self.dots), *ends))
-
-    @property
     def in_words(self) -> str:
         """The row in words."""
         parts = filter(None, (self.instead, *(dot.hint for dot in self.dots)))
@@ -164,9 +156,9 @@ def row_plot(
 
     The axis ends with `most`, or a little behind the largest value.
     """
-    end = 1.05 * max(row.most for row in rows) if most is None else most
-    lows = [low for row in rows for _, low, _ in row.lines]
-    least = min(0.0, *lows, *(dot.value for row in rows for dot in row.dots), 0.0)
+    values = [0.0, *(dot.value for row in rows for dot in row.dots)]
+    values += [end for row in rows for _, *ends in row.lines for end in ends]
+    least, end = min(values), 1.05 * max(values) if most is None else most
     names = [shortened(row.label, LONGEST_OF_ROW) for row in rows]
     longest = max(map(text_width, names))
 
@@ -211,26 +203,3 @@ def bar_plot(
         for name, value in rows
     ]
     return row_plot(bars, axis, most=end)
-
-
-#: Pixels over a panel for its title.
-TITLE = 22
-
-
-def panels(drawings: Sequence[Drawing], columns: int, titles: Sequence[str] = ()) -> Drawing:
-    """Return one picture of several, so many in a row, each with a title or none with one."""
-    whole, top = Drawing(0, 0), 0
-    room = TITLE if titles else 0
-    for first in range(0, len(drawings), columns):
-        left = 0
-        row = drawings[first : first + columns]
-        for place, drawing in enumerate(row, first):
-            if titles:
-                whole.write(titles[place], (left + drawing.width / 2, top + 10), "panel-title")
-            inner = Markup("").join(drawing.parts)
-            whole.add('<g transform="translate({a} {b})">{i}</g>', a=left, b=top + room, i=inner)
-            left += drawing.width
-        whole.width = max(whole.width, left)
-        top += room + max(drawing.height for drawing in row)
-    whole.height = top
-    return whole

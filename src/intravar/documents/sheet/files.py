@@ -107,7 +107,8 @@ def write_sheets(
             private=" ".join(why) or None,
             exact=figures.get(known.name_of(published_name)) if exact else None,
         )
-        stem = _stem(called if named else known.pseudonym_of(published_name), contents)
+        pseudonyms = (each for each, name in known.names.items() if name == published_name)
+        stem = _stem(called if named else next(pseudonyms, published_name), contents)
         files = {form: f"{stem}.{form}" for form in chosen_formats}
         for form, name in files.items():
             contents[name] = (

@@ -284,7 +284,9 @@ def _own_rows(
 ) -> list[Block]:
     """Return a row for each decision, level or period: one's own figure, and a ring for all."""
     key = (("own", "you, with your 95 % interval"), ("all", "all together"))
-    end, look = max(50.0, *(row.most for row in rows)), {"key": key, "heading": "", "reading": line}
+    values = [dot.value for row in rows for dot in row.dots]
+    end = max(50.0, *values, *(high for row in rows for _, _, high in row.lines))
+    look = {"key": key, "heading": "", "reading": line}
     return [Heading(title), row_figure(name, title, rows, axis_of(claim), most=end, **look)]
 
 

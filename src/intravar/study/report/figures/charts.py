@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from intravar.documents.charts import Drawing, Plot, panels
+from intravar.documents.charts import Drawing, Plot
 from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import marks
-from intravar.study.report.figures.marks import Rows
+from intravar.study.report.figures.marks import (
+    Rows,
+    panels,
+)
 from intravar.study.results import Study
 from intravar.study.simulation.conditions import conditions_of
 from intravar.study.tables.grids import HEADINGS, number_text

@@ -9,7 +9,9 @@ from itertools import cycle
 from statistics import median
 from typing import Any
 
-from intravar.documents.charts import Drawing, Plot, panels, round_ticks, text_width
+from markupsafe import Markup
+
+from intravar.documents.charts import Drawing, Plot, round_ticks, text_width
 from intravar.documents.colours import Look
 from intravar.study.results import Study
 from intravar.study.tables.grids import column_text
@@ -56,6 +58,29 @@ def method_look(results: Study, method: str) -> dict[str, str]:
 def group_colour(group: int | None) -> str:
     """Return the name of the colour of a group of physicians."""
     return "soft" if group is None else f"group-{(int(group) - 1) % len(_TOLD['groups']) + 1}"
+
+
+#: Pixels over a panel for its title.
+TITLE = 22
+
+
+def panels(drawings: Sequence[Drawing], columns: int, titles: Sequence[str] = ()) -> Drawing:
+    """Return one picture of several, so many in a row, each with a title or none with one."""
+    whole, top = Drawing(0, 0), 0
+    room = TITLE if titles else 0
+    for first in range(0, len(drawings), columns):
+        left = 0
+        row = drawings[first : first + columns]
+        for place, drawing in enumerate(row, first):
+            if titles:
+                whole.write(titles[place], (left + drawing.width / 2, top + 10), "panel-title")
+            inner = Markup("").join(drawing.parts)
+            whole.add('<g transform="translate({a} {b})">{i}</g>', a=left, b=top + room, i=inner)
+            left += drawing.width
+        whole.width = max(whole.width, left)
+        top += room + max(drawing.height for drawing in row)
+    whole.height = top
+    return whole
 
 
 def with_legend(plot: Drawing, looks: Mapping[str, Mapping[str, Any]]) -> Drawing:

@@ -7,9 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from markupsafe import Markup
 
-from intravar.documents.charts import Drawing, label_lines, panels
+from intravar.documents.charts import Drawing, label_lines
 from intravar.study.benchmark.units import ORACLE
-from intravar.study.report.figures.marks import NARROW, Rows
+from intravar.study.report.figures.marks import (
+    NARROW,
+    Rows,
+    panels,
+)
 from intravar.study.results import Study
 
 #: Pixels: height of the little sketches, between cards, from line to line.

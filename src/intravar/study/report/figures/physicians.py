@@ -7,10 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from intravar.documents.charts import Drawing, Plot, panels, text_width
+from intravar.documents.charts import Drawing, Plot, text_width
 from intravar.study.benchmark.units import ORACLE
 from intravar.study.report.figures import marks
-from intravar.study.report.figures.marks import Rows
+from intravar.study.report.figures.marks import (
+    Rows,
+    panels,
+)
 from intravar.study.results import Study
 from intravar.study.tables import correlations_of
 from intravar.study.tables.grids import number_text
