@@ -106,7 +106,7 @@ def test_what_lies_above_a_method_cannot_reach_it(
 ) -> None:
     with kept(store):
         monkeypatch.setattr(halves, "SPLITS", 1)
-        monkeypatch.setattr(halves, "deal", lambda *_: None)
+        monkeypatch.setattr(halves, "doubts", lambda *_: None)
         assert is_from_disk(fit())
         another_test()
         # The method itself is another one; its predictions are not.

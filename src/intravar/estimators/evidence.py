@@ -276,6 +276,8 @@ class EligibleRates(Evidence):
 
     def explained(self, n: IntArray) -> float:
         """See :class:`Evidence`: the variance between the eligible and the others."""
+        if self.anchors is None:
+            return float("inf")
         share = np.clip(self.n_eligible / np.maximum(n, 1), 0.0, 1.0)
         rate = share * self.p_high + (1 - share) * self.p_low
         between = share * (1 - share) * self.discrimination**2

@@ -129,8 +129,10 @@ class PersonalRules:
 
     def average(self, Z: FloatArray, rows: IntArray) -> FloatArray:
         """Return P(yes) of some rows with one of the physicians, drawn at random."""
-        by = [self.predict(Z, np.full(len(Z), j), rows) for j in range(len(self.theta))]
-        return np.asarray(np.mean(by, axis=0))
+        total = np.zeros(len(rows))  # one after the other: a mean over an axis depends on how many
+        for j in range(len(self.theta)):
+            total += self.predict(Z, np.full(len(Z), j), rows)
+        return total / len(self.theta)
 
     def score(self, Z: FloatArray, code: IntArray, rows: IntArray) -> FloatArray:
         """Return the logit beta_j.z of some rows, without the rates."""

@@ -224,7 +224,7 @@ def recover(out: Path) -> None:
 
 
 def _targets(out: Path) -> tuple[tuple[Kind, Path], ...]:
-    return ("measurement", out.absolute()), ("private", private_folder(out))
+    return ("measurement", out), ("private", private_folder(out))
 
 
 def _beside(path: Path, suffix: str) -> Path:

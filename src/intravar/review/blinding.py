@@ -29,6 +29,7 @@ def strength(values: pl.Series, decision: BoolArray) -> float:
 
     Examples
     --------
+    >>> import numpy as np
     >>> yes = np.arange(200) % 2 == 0
     >>> strength(pl.Series(yes.astype(float)), yes)
     1.0

@@ -44,7 +44,7 @@ def looks_of_study(results: Study) -> dict[str, Look]:
         looks[colour_of(results, method)] = known.get(method) or next(spare)
     outlines = _TOLD["outlines"]
     return {
-        name: Look(light, dark, outlines[shape[0]] if shape else "circle")
+        name: Look(light, dark, outlines.get(*shape, "circle") if shape else "circle")
         for name, (light, dark, *shape) in looks.items()
     }
 
