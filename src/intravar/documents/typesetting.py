@@ -41,9 +41,9 @@ def parse_formats(asked: str | Iterable[str], known: Collection[str]) -> list[st
             raise unknown_name("format", name, known, remedy=f"there are {listed}")
     if not formats:
         raise InputError(f"no format named; there are {listed}")
-    if missing := lacking(formats):
+    if without := [name for name in formats if lacking([name])]:
         raise InputError(
-            f"{', '.join(formats)} needs {', '.join(missing)}; get it with: "
+            f"{', '.join(without)} needs {', '.join(lacking(without))}; get it with: "
             'pip install "intravar[files]"'
         )
     return list(dict.fromkeys(formats))

@@ -148,7 +148,7 @@ def test_unknown_formats() -> None:
 
 def test_missing_packages_are_named(score2_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("intravar.documents.typesetting.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r'png needs typst.*pip install "intravar\[files\]"'):
+    with pytest.raises(InputError, match=r'^png needs typst.*pip install "intravar\[files\]"'):
         write_report(score2_folder, ["html", "png"])
     assert write_report(score2_folder) == [score2_folder / "report.html"]
 
