@@ -97,9 +97,8 @@ def charted(
     drawn = [plot] if isinstance(plot, Drawing) else [plot(width) for width in (WIDE, NARROW)]
     svgs = [each.svg(title, description) for each in drawn]
     over = title if heading is None else heading
-    return Figure(
-        name, over, description, description if reading is None else reading, svgs, key, half
-    )
+    reading = description if reading is None else reading
+    return Figure(name, over, description, reading, svgs, key, half)
 
 
 def row_figure(
@@ -112,10 +111,8 @@ def row_figure(
     **look: Any,
 ) -> Figure:
     """Return a chart with a labelled row per name, which says in words what its marks say."""
-    description = f"{'; '.join(row.in_words for row in rows)}."
-    return charted(
-        name, title, description, row_plot(rows, axis, most=most), **{"reading": "", **look}
-    )
+    text = f"{'; '.join(row.in_words for row in rows)}."
+    return charted(name, title, text, row_plot(rows, axis, most=most), **{"reading": "", **look})
 
 
 @dataclass(frozen=True)

@@ -260,10 +260,8 @@ def hidden_across(together: Together) -> dict[str, HiddenAcross]:
     no_rate = _telling_rates(together, smallest) if smallest > 1 else set()
     asked = [asked_strata(each) for each in listed.values()]
     strata = {
-        stratified_by: _differing(
-            [each[stratified_by].cells for each in asked if stratified_by in each], smallest
-        )
-        for stratified_by in ("by", "period")
+        way: _differing([each[way].cells for each in asked if way in each], smallest)
+        for way in ("by", "period")
     }
     seen_twice = [
         pl.DataFrame(
@@ -278,10 +276,8 @@ def hidden_across(together: Together) -> dict[str, HiddenAcross]:
         nobody = np.zeros(len(own), dtype=np.bool_)
         size = np.array([panel.hidden for panel in own.values()], dtype=np.bool_)
         least = np.array([panel.least for panel in own.values()], dtype=np.int64)
-        rate, repeats = (
-            np.array([who in each for who in own], np.bool_) for each in (no_rate, twice)
-        )
-        return HiddenAcross(HiddenParts(size, least, nobody, nobody, rate), repeats, strata)
+        rate, both = (np.array([who in each for who in own], np.bool_) for each in (no_rate, twice))
+        return HiddenAcross(HiddenParts(size, least, nobody, nobody, rate), both, strata)
 
     return {name: hidden(own) for name, own in panels.items()}
 

@@ -71,7 +71,8 @@ def published_joint(
     unread = {each.decision for each in decisions if each.verdict == NOTHING}
     hides, reportable = together.request.smallest_cell > 1, _reportable(together) & (not unread)
     digits = hiding.DIGITS if hides else 15
-    measured = hiding.named(together.joint.physicians.drop("differ_error", "n_patients"), names)
+    joint = together.joint
+    measured = hiding.named(joint.physicians.drop("differ_error", "n_patients"), names)
     ends = _ends(together, measured["physician"].to_list(), decisions)
     bands = [
         None if number or unread else joint_band(listed)
@@ -87,10 +88,9 @@ def published_joint(
         reportable=pl.Series(reportable),
         reason=pl.when(~pl.Series(reportable)).then(pl.Series(why)),
     )
-    visible = pl.col("physician").is_in(
-        measured["physician"].filter(pl.Series(reportable)).implode()
-    )
-    more = hiding.named(together.joint.by_decision, names).select(
+    listed = measured["physician"].filter(pl.Series(reportable))
+    visible = pl.col("physician").is_in(listed.implode())
+    more = hiding.named(joint.by_decision, names).select(
         "physician",
         "decision",
         pl.when(not unread).then(pl.col("across")).round(digits),
@@ -106,7 +106,7 @@ def published_joint(
     figures = pl.col("correlation", "low", "high")
     if hides:
         figures = ((figures / CORRELATION).round() * CORRELATION).round(hiding.DIGITS) + 0.0
-    pairs = hiding.named(together.joint.pairs_by_physician.drop("n_patients"), names).with_columns(
+    pairs = hiding.named(joint.pairs_by_physician.drop("n_patients"), names).with_columns(
         pl.when(visible).then(figures)
     )
     return Joint(
@@ -114,9 +114,7 @@ def published_joint(
         n_reportable=int(reportable.sum()),
         n_banded=physicians["band_low"].count(),
         decisions=tuple(_decision(together, each, unread) for each in decisions),
-        pairs=tuple(
-            _pair(together, row, unread) for row in together.joint.pairs.iter_rows(named=True)
-        ),
+        pairs=tuple(_pair(together, row, unread) for row in joint.pairs.iter_rows(named=True)),
         physicians=rows_of(physicians.sort("physician"), JointRow),
         by_physician=rows_of(by_physician.sort("physician", "decision"), DecisionRow),
         pairs_by_physician=rows_of(pairs.sort("physician", "first", "second"), PairRow),
@@ -199,9 +197,8 @@ def _limit(together: Together, ends: Sequence[float], n: int, times: int = 1) ->
 
 def _decision(together: Together, alone: Decision, unread: set[str]) -> JointDecision:
     """Return a decision over all patients, as it is by itself and given those before it."""
-    rows = together.joint.by_decision.filter(pl.col("decision") == alone.decision).drop(
-        "n_patients"
-    )
+    own = pl.col("decision") == alone.decision
+    rows = together.joint.by_decision.filter(own).drop("n_patients")
     table = rows.join(together.joint.physicians, on="physician").drop_nulls("given")
     n = 0 if unread else int(table["n_patients"].sum())
     given = float(table["given"].to_numpy() @ table["n_patients"].to_numpy()) / max(n, 1)

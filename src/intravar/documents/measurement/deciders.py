@@ -123,13 +123,13 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     least, first, median, third, largest = (
         hundred(each, claim) for each in np.quantile(levels, np.linspace(0, 1, 5))
     )
-    description = (
+    text = (
         f"{words.counted(n)} with a figure{' (upper limits)' * (claim == 'at most')}: the median "
         f"is {median} of 100 pairs, half of them lie between {first} and {third}, all between "
         f"{least} and {largest}."
     )
     if n > MOST_SINGLE:
-        return _counts(rows, description, words, len(decision.physicians) - n)
+        return _counts(rows, text, words, len(decision.physicians) - n)
     funnel, named = funnel_of(decision), named_ones(decision)
     outside = funnel.outside if funnel and ordered else []
     end = max(10.0, 108 * float(levels.max()))
@@ -148,9 +148,7 @@ def dots(decision: Decision, words: Words) -> Figure | None:
         return dot_plot(marks, width, axis_of(claim), ends=(0, end), step=max(end / 60, 0.5))
 
     key = (("point", words.decider), ("point out", "stands out")) if outside else ()
-    return charted(
-        "dots", f"Every {words.decider} as a dot", description, plot, reading="", key=key
-    )
+    return charted("dots", f"Every {words.decider} as a dot", text, plot, reading="", key=key)
 
 
 def intervals(decision: Decision, words: Words) -> Figure | None:
@@ -174,7 +172,7 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
     )
     order = "the most consistent by rank first" if ranked else "in the order of names"
     why = "" if ranked else " The data do not support a ranking."
-    description = (
+    text = (
         f"{words.counted(len(rows))} with a figure, {order}, each with the "
         f"{'upper limit' if limits else 'estimate'}, its 95 % interval and the value pulled "
         "towards the average. The table holds the numbers."
@@ -182,7 +180,7 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
     return charted(
         "physicians-picture",
         f"Every {words.decider} with a figure, and the 95 % interval",
-        description,
+        text,
         lambda width: _each(rows, width, words, ranked=ranked),
         reading=f"{capital(order)}.{why}{without_figure(len(decision.physicians) - len(rows))}",
         key=[(look, what) for there, look, what in entries if there],
@@ -211,7 +209,7 @@ def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
     return plot
 
 
-def _counts(rows: list[Known], description: str, words: Words, missing: int) -> Figure:
+def _counts(rows: list[Known], text: str, words: Words, missing: int) -> Figure:
     """Return how many have which score, and how long an interval typically is."""
     claim, ranges = rows[0].claim, any(each.row.discordance is None for each in rows)
     levels, lows, highs = np.array([(each.level, each.low, each.high) for each in rows]).T
@@ -235,9 +233,7 @@ def _counts(rows: list[Known], description: str, words: Words, missing: int) -> 
     reading = f"{words.Deciders} closer together than the line are hard to tell apart."
     key = (("fill", words.deciders), ("interval", "typical 95 % interval, around the median"))
     title = f"How many {words.deciders} have which figure"
-    return charted(
-        "dots", title, description, plot, reading=reading + without_figure(missing), key=key
-    )
+    return charted("dots", title, text, plot, reading=reading + without_figure(missing), key=key)
 
 
 def order_ends(decision: Decision, words: Words) -> Paragraph | None:
@@ -306,14 +302,14 @@ def funnel(decision: Decision, words: Words) -> Block | None:
         return None
     n, sizes, binned = len(data.outside), data.sizes.values(), len(data.sizes) > MOST_SINGLE
     who = "none does" if n == 0 else f"{words.counted(n)} {agree(n, 'does', 'do')}"
-    description = (
+    text = (
         f"Does any {words.decider} differ by more than chance and the usual spread allow? By "
         f"limits that 2 of 1,000 would cross by chance, {who}."
     )
     if len(sizes) < FUNNEL_FROM or max(sizes) < FUNNEL_SIZES * min(sizes):
-        return Paragraph(description)
+        return Paragraph(text)
     if binned and n > MOST_MARKS:
-        description += f" The {MOST_MARKS} farthest have a mark each."
+        text += f" The {MOST_MARKS} farthest have a mark each."
     key: Key = (
         ("line", f"average of single {words.deciders}"),
         ("limit", "95 % limits"),
@@ -322,9 +318,7 @@ def funnel(decision: Decision, words: Words) -> Block | None:
         *([("band", f"nine of ten {words.deciders}")] if binned else ()),
     )
     title = f"Which {words.deciders} differ by more than chance?"
-    return charted(
-        "funnel", title, description, lambda width: _plot_funnel(data, width, words), key=key
-    )
+    return charted("funnel", title, text, lambda width: _plot_funnel(data, width, words), key=key)
 
 
 def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:

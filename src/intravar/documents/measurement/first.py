@@ -275,17 +275,11 @@ def next_steps(decision: Decision, words: Words) -> list[str]:
     if decision.verdict == NOTHING:
         return [*steps, "Fix the problem that the verdict names, then measure again."]
     if decision.verdict == "group only":
+        remedy = "More {cases} of each, or recording what decisions depend on, would"
         if explained is not None and explained < LITTLE_EXPLAINED:
-            remedy = (
-                f"Record what decisions depend on: with this record, more {words.cases} would not "
-                "tell them apart."
-            )
-        else:
-            remedy = (
-                f"More {words.cases} of each, or recording what decisions depend on, would tell "
-                "them apart."
-            )
-        steps.append(f"Work with the group, not with single {words.deciders}. {remedy}")
+            remedy = "Record what decisions depend on: with this record, more {cases} would not"
+        whom = "Work with the group, not with single {deciders}."
+        steps.append(words.fill(f"{whom} {remedy} tell them apart."))
     elif funnel is None or not funnel.outside:
         steps.append(
             f"Talk about the decision with all {words.deciders}: no single one stands out."

@@ -91,11 +91,11 @@ def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
             picture.write(part.shown, (at + across / 2 - 1, BAR[1] / 2), f"on-{part.kind}")
         at += across
     key = tuple((part.kind, f"{part.shown}: {part.why}") for part in parts)
-    description = f"{sentence} {'; '.join(f'{part.shown} because {part.why}' for part in parts)}."
+    text = f"{sentence} {'; '.join(f'{part.shown} because {part.why}' for part in parts)}."
     title = f"Why two {words.deciders} would decide differently about the same {words.case}"
     return [
         Paragraph(sentence),
-        Figure("noise", "", description, "", [picture.svg(title, description)], key),
+        Figure("noise", "", text, "", [picture.svg(title, text)], key),
     ]
 
 
@@ -119,16 +119,16 @@ def pairs_picture(share: float, claim: str, words: Words, where: str = "") -> Fi
         for n, kind in enumerate(kinds):
             picture.mark((a + 13 * n, b), "", kind, radius=5)
     number = f"{most(claim)}{differ}"
-    description = (
+    text = (
         f"A hundred pairs of dots; in {number} of them the two {words.cases} got different "
         f"decisions{where}."
     )
-    svg = picture.svg(f"A hundred pairs of {words.cases}", description)
+    svg = picture.svg(f"A hundred pairs of {words.cases}", text)
     key = (
         ("one-way other-way", f"{number} decided differently{where}"),
         ("alike", "decided alike"),
     )
-    return Figure("hundred-pairs", "", description, "", [svg], key)
+    return Figure("hundred-pairs", "", text, "", [svg], key)
 
 
 def strata_section(published: Published, decision: Decision) -> list[Block]:

@@ -375,14 +375,14 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
     """Return a decider in subgroups and over time, as far as these were asked for."""
     words, claim = published.words, decision.claim
     blocks: list[Block] = []
-    for part, stratified_by, heading in (
+    for part, way, heading in (
         (decision.by, "by", f"You by {words.label(str(published.request.by))}"),
         (decision.course, "period", "You over time"),
     ):
         if part is None:
             continue
         group = {row.stratum: row.discordance.value for row in part.strata}
-        whose = stratified_by, physician
+        whose = way, physician
         rows = [
             own_row(each.stratum, own, group.get(each.stratum), claim)
             for each in decision.strata
@@ -402,9 +402,7 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
                 names = ("change", "low", "high", "shrunken", "probability")
                 numbers = {name: round(100 * getattr(change, name)) for name in names}
                 lines.append(words.fill(CHANGED, **numbers, matters=round(100 * MATTERS)))
-        blocks += _own_rows(
-            rows[-MOST_ROWS:], f"own-{stratified_by}", heading, " ".join(lines), claim
-        )
+        blocks += _own_rows(rows[-MOST_ROWS:], f"own-{way}", heading, " ".join(lines), claim)
     return blocks
 
 
