@@ -124,7 +124,7 @@ def test_little_to_go_by() -> None:
     ("lowered", "words"),
     [
         (0.17, "would bring 23 of 100 down to about 17."),
-        (0.24, "would bring 23 of 100 down to about 23."),
+        (0.24, "would hardly lower 23 of 100."),
         (0.001, "would bring 23 of 100 down to about 0."),
     ],
 )

@@ -14,7 +14,7 @@ from intravar import cli, documents, measurement, publication, runs, sources
 from intravar.cli import endings, options
 from intravar.cli.check import print_blocks
 from intravar.errors import flag_of
-from intravar.prediction import compiles_first
+from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
 from intravar.writing import privacy_words
 
@@ -65,7 +65,7 @@ def measure(
         publication.read_key(key)
     aside = cli.Console(stderr=True, highlight=False, quiet=quiet)
     with cli.StepLines() if piped else cli.StepProgress(aside, every=verbose) as progress:
-        if compiles_first():
+        if compile_beside():
             progress.note(COMPILING)
         settings = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
         try:

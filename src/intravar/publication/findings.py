@@ -94,13 +94,13 @@ def unrecorded_line(
             "predicted as well as with it."
         )
     now = hundredths(discordance, "at most")
-    (strongest, least), *others = (
-        (words.label(each.covariate), min(hundredths(each.lowered or 0.0), now))
-        for each in reasons[:MOST_NAMED]
-    )
-    first = f"An unrecorded reason as strong as {strongest} would bring {now} of 100 down to about"
-    rest = "".join(f"; one as strong as {name}, to about {lowered}" for name, lowered in others)
-    return f"{first} {least}{rest}."
+    left = [(words.label(each.covariate), hundredths(each.lowered or 0)) for each in reasons]
+    (strongest, least), *others = left[:MOST_NAMED]
+    reason = f"An unrecorded reason as strong as {strongest} would"
+    if least >= now:
+        return f"{reason} hardly lower {now} of 100."
+    rest = (f"; one as strong as {name}, to about {n}" for name, n in others if n < now)
+    return f"{reason} bring {now} of 100 down to about {least}{''.join(rest)}."
 
 
 #: Figures that are rounded to this or less need no word about it.
