@@ -141,5 +141,5 @@ def test_several_in_one_sentence() -> None:
     ]
     assert unrecorded_line(0.23, reasons, 4, Words(labels=(("nihss", "severity"),))) == (
         "An unrecorded reason as strong as severity would bring 23 of 100 down to about 17; one as "
-        "strong as age, to about 20; one as strong as sex, to about 23."
+        "strong as age, to about 20; one as strong as sex would hardly lower it."
     )

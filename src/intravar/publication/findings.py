@@ -99,8 +99,9 @@ def unrecorded_line(
     reason = f"An unrecorded reason as strong as {strongest} would"
     if least >= now:
         return f"{reason} hardly lower {now} of 100."
-    rest = (f"; one as strong as {name}, to about {n}" for name, n in others if n < now)
-    return f"{reason} bring {now} of 100 down to about {least}{''.join(rest)}."
+    does = {name: f", to about {n}" if n < now else " would hardly lower it" for name, n in others}
+    rest = "".join(f"; one as strong as {name}{what}" for name, what in does.items())
+    return f"{reason} bring {now} of 100 down to about {least}{rest}."
 
 
 #: Figures that are rounded to this or less need no word about it.
