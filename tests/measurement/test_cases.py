@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import intravar
@@ -123,6 +123,7 @@ def test_a_reader_with_many_repeats_is_shown() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(100, 400), st.integers(0, 40), st.floats(0.08, 0.92))
+@example(142, 0, 0.9140625)
 def test_cases_seen_once_do_not_follow(twice: int, once: int, share: float) -> None:
     """An attacker who knows the size and every rule finds few cases seen once in many ways."""
     n = twice + once

@@ -104,10 +104,6 @@ def unrecorded_line(
     return f"{reason} bring {now} of 100 down to about {least}{rest}."
 
 
-#: Figures that are rounded to this or less need no word about it.
-FINE = 0.01
-
-
 def review_sentence(review: Review, words: Words = USUAL) -> str:
     """Say the reviewed discordance beside what the record alone tells of the same pairs."""
     figure = review.discordance
@@ -130,7 +126,7 @@ def review_lines(review: Review, words: Words = USUAL) -> list[str]:
         f"{review.n_pairs:,} pairs of the same {words.decider}, alike in the record, were judged "
         f"by reviewers who saw neither the decision nor the {words.decider}{left}."
     ]
-    if review.step > FINE:
+    if review.step > 0.01:  # finer rounding needs no word
         lines.append(
             f"Figures of the review are rounded to {hundred(review.step)} of 100, because an exact "
             "value could reveal small numbers of pairs; with more pairs they are sharper."
@@ -259,6 +255,8 @@ def rounded_repeats(
 
 def hidden_repeats(repeats: SeenTwice, n_patients: IntArray, smallest: int) -> BoolArray:
     """Tell of whom nothing may be told: few contradictions or agreements, or too little to blur."""
-    differ, once = repeats.evidence.n_contradictions, n_patients - repeats.n_repeats
-    too_little = hiding.any_few(smallest, once) & (n_patients < MANY)  # the size is known
-    return hiding.any_few(smallest, differ, repeats.n_repeats - differ) | too_little
+    differ, twice = repeats.evidence.n_contradictions, repeats.n_repeats
+    few = hiding.any_few(smallest, differ, twice - differ)
+    # In small panels, and beside the bar, hardly any other number of cases fits a share.
+    near = (n_patients < MANY) | hiding.any_few(smallest + 2, differ, twice - differ)
+    return few | (hiding.any_few(smallest, n_patients - twice) & near)
