@@ -173,7 +173,7 @@ def _missing_line(check: Check, *, several: bool = False) -> str:
     if not filled:
         return "none among the covariates"
     few = several or any(is_small(count, smallest) for count in filled.values())
-    count = "some" if few else f"{sum(filled.values()):,}"
+    count = SOME if few else f"{sum(filled.values()):,}"
     how = (
         "filled with the median and marked in columns of their own; categories get a level"
         if policy == "indicator"

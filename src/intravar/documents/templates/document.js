@@ -1,3 +1,16 @@
+/* A click on a heading sorts by its column, up first and then down. */
+function onSort(table, sort) {
+  for (const button of table.querySelectorAll("th button")) {
+    button.addEventListener("click", () => {
+      const heading = button.closest("th");
+      const up = heading.getAttribute("aria-sort") !== "ascending";
+      for (const each of table.querySelectorAll("th")) each.removeAttribute("aria-sort");
+      heading.setAttribute("aria-sort", up ? "ascending" : "descending");
+      sort(heading.cellIndex, up);
+    });
+  }
+}
+
 /* A table that stands in the page is sorted and searched there. */
 (() => {
   const table = document.getElementById("physicians");
@@ -10,22 +23,16 @@
     if (dataset.value === "") return null;
     return Number.isNaN(Number(dataset.value)) ? dataset.value : Number(dataset.value);
   };
-  for (const button of table.querySelectorAll("th button")) {
-    button.addEventListener("click", () => {
-      const heading = button.closest("th");
-      const up = heading.getAttribute("aria-sort") !== "ascending";
-      for (const each of table.querySelectorAll("th")) each.removeAttribute("aria-sort");
-      heading.setAttribute("aria-sort", up ? "ascending" : "descending");
-      const keyed = [...body.rows].map((row) => [value(row, heading.cellIndex), row]);
-      keyed.sort(([x], [y]) => {
-        if (x === null || y === null) return (x === null) - (y === null);
-        const numbers = typeof x === "number" && typeof y === "number";
-        const order = numbers ? x - y : String(x).localeCompare(String(y));
-        return up ? order : -order;
-      });
-      body.append(...keyed.map(([, row]) => row));
+  onSort(table, (column, up) => {
+    const keyed = [...body.rows].map((row) => [value(row, column), row]);
+    keyed.sort(([x], [y]) => {
+      if (x === null || y === null) return (x === null) - (y === null);
+      const numbers = typeof x === "number" && typeof y === "number";
+      const order = numbers ? x - y : String(x).localeCompare(String(y));
+      return up ? order : -order;
     });
-  }
+    body.append(...keyed.map(([, row]) => row));
+  });
   const filter = document.getElementById("filter");
   filter.addEventListener("input", () => {
     const wanted = filter.value.trim().toLowerCase();
@@ -92,21 +99,15 @@ const rowOf = (() => {
     choose();
     status.textContent = `${count(chosen.length)} of ${count(n)} ${table.dataset.several}`;
   });
-  for (const button of table.querySelectorAll("th button")) {
-    button.addEventListener("click", () => {
-      const heading = button.closest("th");
-      const up = heading.getAttribute("aria-sort") !== "ascending";
-      for (const each of table.querySelectorAll("th")) each.removeAttribute("aria-sort");
-      heading.setAttribute("aria-sort", up ? "ascending" : "descending");
-      const { at: keys, empty } = columns[heading.cellIndex];
-      order = order.slice().sort((a, b) => {
-        const [x, y] = [keys[a], keys[b]];
-        if (x >= empty || y >= empty) return (x >= empty) - (y >= empty);
-        return up ? x - y : y - x;
-      });
-      choose();
+  onSort(table, (column, up) => {
+    const { at: keys, empty } = columns[column];
+    order = order.slice().sort((a, b) => {
+      const [x, y] = [keys[a], keys[b]];
+      if (x >= empty || y >= empty) return (x >= empty) - (y >= empty);
+      return up ? x - y : y - x;
     });
-  }
+    choose();
+  });
   tell();
   return (p) => {
     const row = who.indexOf(Number(p));
