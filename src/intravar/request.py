@@ -238,9 +238,9 @@ class Request:
         if self.where is None:
             return
         # Loaded where it is asked for: most tables hold the patients that are meant.
-        from intravar.where import columns_of, parse_population
+        from intravar.where import columns_of
 
-        named = columns_of(parse_population(self.where))
+        named = columns_of(self.where)
         for decision in (self.decision, *self.decisions):
             if decision in named:
                 raise InputError(

@@ -2,9 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from intravar.where import Combined, IsMissing, Negated, Population
+
+@dataclass(frozen=True)
+class Compared:
+    column: str
+    operator: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class IsMissing:
+    column: str
+
+
+@dataclass(frozen=True)
+class Negated:
+    part: Population
+
+
+@dataclass(frozen=True)
+class Combined:
+    word: str
+    parts: tuple[Population, ...]
+
+
+Population = Compared | IsMissing | Negated | Combined
 
 
 def holds(population: Population, patient: dict[str, Any]) -> bool | None:

@@ -19,7 +19,7 @@ from intravar.errors import InputError, Option, flag_of
 from intravar.preparation.kinds import understand
 from intravar.request import Request, is_request_file, read_request
 from intravar.text import shortened
-from intravar.where import columns_of, parse_population
+from intravar.where import columns_of
 
 _DECLARED = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
 OPERATORS: dict[str, str] = _DECLARED["operators"]
@@ -100,7 +100,7 @@ class Draft:
         self.asked = asked
         conditions = [condition(*each) for each in self.conditions]
         if self.written:
-            parse_population(self.written)
+            columns_of(self.written)
             conditions.append(f"({self.written})" if conditions else self.written)
         if conditions:
             asked["where"] = " and ".join(conditions)
@@ -142,7 +142,7 @@ def condition(column: str, operator: str, value: str) -> str:
     """
     name = _quoted(column, '"')
     with suppress(InputError):  # a name that can be read as it is stands without quotes
-        name = column if columns_of(parse_population(f"{column} = 1")) == [column] else name
+        name = column if columns_of(f"{column} = 1") == [column] else name
     if operator in ("is missing", "is not missing"):
         return f"{name} {operator}"
     if operator not in OPERATORS:

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.errors import InputError, option
+from intravar.errors import InputError, option, unknown_name
 from intravar.observed import is_pandas
 from intravar.sources.delimited import scan_text
 from intravar.sources.files import read_file, scan_parquet
@@ -25,6 +25,7 @@ from intravar.sources.paths import database_kind, without_password
 from intravar.sources.plain import from_array, plain_table, series_of, with_clean_names
 from intravar.sources.texts import Forms, among, text_forms
 from intravar.text import checked_names, checked_shape, clean_name, first_line
+from intravar.wording import Sentence
 
 #: How the names begin of columns that are added to the rows of a large table.
 OWN = "intravar: "
@@ -140,17 +141,17 @@ def population_of(
         return scanned.lazy, forms
     # Loaded where it is asked for: most tables hold the patients that are meant.
     from intravar.sources.selection import belongs
-    from intravar.where import columns_of, parse_population
+    from intravar.where import columns_of
 
-    population = parse_population(where)
-    asked = [*dict.fromkeys(clean_name(name) for name in columns_of(population))]
+    asked = [*dict.fromkeys(map(clean_name, columns_of(where)))]
     stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
-    if set(asked) <= set(stored):
-        looked_at = scanned.lazy.select(ROW, *asked).collect(engine="streaming")
-    else:  # a name that is not there is said with those that are
-        looked_at = pl.DataFrame(schema=dict.fromkeys((ROW, *stored), pl.String))
+    for name in asked:
+        if name not in stored:
+            remedy = Sentence("{}; the table has {}", option("where"), ", ".join(stored[:8]))
+            raise unknown_name("column", name, stored, remedy=remedy)
+    looked_at = scanned.lazy.select(ROW, *asked).collect(engine="streaming")
     plain, _ = plain_table(looked_at.drop(ROW), as_text, forms=forms)
-    inside = looked_at.filter(belongs(plain, population)).select(ROW)
+    inside = looked_at.filter(belongs(plain, where)).select(ROW)
     if not inside.height:
         raise InputError(
             "no row of {} belongs to the population of {}; does it ask for values that the table "
@@ -201,7 +202,7 @@ def read_source(
     as_text
         Columns whose texts stay texts: physician 007 is a name, not the number 7.
     where
-        Which patients are meant, see :func:`intravar.where.parse_population`; others are left
+        Which patients are meant, see :func:`intravar.where.read_population`; others are left
         out, as if the table had been filtered before.
 
     Examples
