@@ -19,8 +19,9 @@ import polars as pl
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.measurement.pairs import AlikeScale, pairs_to_review
 from intravar.observed import Observed
+from intravar.publication.results import Figure
 from intravar.review.design import draw_pairs
-from intravar.review.estimate import Estimate, Kind, estimate, pooled_estimates
+from intravar.review.estimate import Kind, estimate, pooled_estimates
 from intravar.review.store import Stored
 from intravar.seeds import stream
 from intravar.study.cohort import Truth
@@ -90,8 +91,8 @@ class Drawn(NamedTuple):
     truth: float
     record: float
     rate: float
-    perfect: Estimate
-    erring: Estimate
+    perfect: Figure
+    erring: Figure
     expected_lean: float
     held: int
     n_physicians: int
@@ -111,10 +112,10 @@ def run(draws: str = str(DRAWS), pairs: str = str(PAIRS)) -> None:
 
 def _line(name: str, found: list[Drawn]) -> str:
     truth = np.array([each.truth for each in found])
-    middle = np.array([each.perfect.discordance for each in found])
+    middle = np.array([each.perfect.value for each in found])
     low = np.array([each.perfect.low for each in found])
     high = np.array([each.perfect.high for each in found])
-    erring = np.array([each.erring.discordance for each in found])
+    erring = np.array([each.erring.value for each in found])
     held = np.mean((low <= truth) & (truth <= high))
     own = sum(each.held for each in found) / max(sum(each.n_physicians for each in found), 1)
     record, rate = (np.mean([getattr(each, of) for each in found]) for of in ("record", "rate"))
@@ -153,7 +154,7 @@ def one_draw(name: str, number: int, n_pairs: int) -> Drawn:
     record = float(different.mean())
     rates = np.array([observed.decision[panel].mean() for panel in observed.panels])
 
-    def estimated(reviewer: Reviewer) -> tuple[Estimate, FloatArray]:
+    def estimated(reviewer: Reviewer) -> tuple[Figure, FloatArray]:
         judged = reviewer.judge(truth.comparable[at], random).astype(np.float64)
         ones, own = np.ones(len(at)), different[at]
         kinds = Kind.of(judged[own], ones[own]), Kind.of(judged[~own], ones[~own])

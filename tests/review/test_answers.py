@@ -140,7 +140,7 @@ def test_answers_of_two_reviewers_are_kept_apart(
     assert len(_answers(world)["R1"]) == 20
     assert found.contradicted == (pairs[0].pair,)
     assert found.agreement is not None
-    assert (found.agreement.n_pairs, found.agreement.n_same) == (2, 1)
+    assert (found.n_twice, found.n_same) == (2, 1)
     shutil.copy(one, tmp_path / "copy.csv")
     shutil.copy(one, tmp_path / "answers-R3.csv")
     with pytest.raises(InputError, match="whose answers are in"):

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ from intravar import review
 from intravar.publication import results
 from intravar.review import publishing
 from intravar.review.estimate import Kind
-from intravar.review.publishing import BLOCK, FEWEST_COUNTS, Told, publishable
-from intravar.review.reading import Agreement
+from intravar.review.publishing import BLOCK, FEWEST_COUNTS, publishable
 from intravar.review.store import open_folder, read_stored, write_stored
 from review_folders import World, stored_world
 
@@ -32,7 +31,7 @@ def test_an_attacker_who_tries_all_counts_finds_no_small_one(
     n = data.draw(st.integers(8, 30)), data.draw(st.integers(8, 30))
     own = data.draw(st.integers(0, n[0])), data.draw(st.integers(0, n[1]))
 
-    def told(first: int, second: int) -> Told | None:
+    def told(first: int, second: int) -> tuple[results.Figure, float] | None:
         kinds = Kind.whole(first, n[0]), Kind.whole(second, n[1])
         return publishable(*kinds, record, n_frame, SMALLEST)
 
@@ -43,7 +42,7 @@ def test_an_attacker_who_tries_all_counts_finds_no_small_one(
         (first, second)
         for first in range(n[0] + 1)
         for second in range(n[1] + 1)
-        if first + second and _near(record, first / n[0], second / n[1], seen)
+        if first + second and _near(record, first / n[0], second / n[1], *seen)
         if told(first, second) == seen
     ]
     assert own in fitting
@@ -56,10 +55,11 @@ def test_an_attacker_who_tries_all_counts_finds_no_small_one(
         assert min(count) > SMALLEST or len(set(count)) >= FEWEST_COUNTS
 
 
-def _near(record: float, first: float, second: float, seen: Told) -> bool:
+def _near(record: float, first: float, second: float, seen: results.Figure, step: float) -> bool:
     """Tell whether counts could look the same: those that differ by more need not be tried."""
     value = record * first / (record * first + (1 - record) * second)
-    return abs(value - seen.discordance) <= 0.51 * seen.step
+    assert seen.value is not None
+    return abs(value - seen.value) <= 0.51 * step
 
 
 def test_published_figures_hold_the_exact_ones() -> None:
@@ -70,8 +70,10 @@ def test_published_figures_hold_the_exact_ones() -> None:
             told = publishable(*kinds, 0.3, 1_000, SMALLEST)
             assert exact is not None
             if told is not None:
-                assert told.low <= exact.low <= exact.high <= told.high
-                assert abs(told.discordance - exact.discordance) <= told.step / 2 + 1e-6
+                middle, low, high = astuple(exact[0])
+                value, least, most = astuple(told[0])
+                assert least <= low <= high <= most
+                assert abs(value - middle) <= told[1] / 2 + 1e-6
 
 
 @pytest.fixture
@@ -151,8 +153,9 @@ def test_what_is_published_has_its_fields_and_no_counts(world: World) -> None:
         *("reasons", "unsure", "agreement", "physicians"),
     }
     assert told["n_pairs"] == 240
-    assert told["discordance"]["value"] == pytest.approx(found.group.discordance, abs=0.005)
-    assert found.group.discordance < found.record - 0.05
+    assert found.group.value is not None
+    assert told["discordance"]["value"] == pytest.approx(found.group.value, abs=0.005)
+    assert found.group.value < found.record - 0.05
     assert told["physicians"] == {}  # a dozen pairs each is too few
     # A judgement counts for its physician.
     drawn = Counter(pair.physician for pair in read_stored(world.private).pairs)
@@ -182,11 +185,12 @@ def test_small_counts_behind_the_rest_hide_it(world: World) -> None:
     named = told(reasons={"contraindication": 40, "Mrs Miller refused": 20})
     assert list(named.reasons) == ["contraindication", "other reasons"]
     assert told(reasons={"contraindication": 5}).reasons == {}
-    assert told(n_unsure=4, if_comparable=0.1, if_different=0.12).unsure is None
-    both = told(n_unsure=20, if_comparable=0.113, if_different=0.135).unsure
+    assert told(n_unsure=4, unsure=results.Figure(None, 0.1, 0.12)).unsure is None
+    both = told(n_unsure=20, unsure=results.Figure(None, 0.113, 0.135)).unsure
     assert both == results.Figure(None, 0.11, 0.14)
-    assert told(agreement=Agreement(0.81, 0.6, 0.9, 40, 37)).agreement is None
-    agreed = told(agreement=Agreement(0.412, 0.2, 0.63, 60, 40)).agreement
+    kappa = results.Figure(0.412, 0.2, 0.63)
+    assert told(agreement=kappa, n_twice=40, n_same=37).agreement is None
+    agreed = told(agreement=kappa, n_twice=60, n_same=40).agreement
     assert agreed == results.Figure(0.4, 0.2, 0.6)
 
 
@@ -198,10 +202,49 @@ def test_unsure_pairs_are_not_judged(world: World) -> None:
         review.answer(world.out, pair.pair, "unsure")
     found = review.results(world.out)
     assert (before.n_pairs, found.n_pairs, found.n_unsure, found.n_left) == (40, 30, 10, 0)
-    assert found.if_comparable != found.if_different
-    for one, other in ((0.27, 0.31), (0.31, 0.27)):  # whichever lies higher
-        turned = replace(found, if_comparable=one, if_different=other)
-        assert "it lies between 27 and 31 of 100" in " ".join(turned.lines())
+    assert found.unsure is not None
+    low, high = found.unsure.low or 0.0, found.unsure.high or 0.0
+    assert low < high
+    told = f"it lies between {100 * low:.0f} and {100 * high:.0f} of 100"
+    assert told in " ".join(found.lines())
+
+
+def test_nothing_comparable_is_no_figure(world: World) -> None:
+    for pair in review.draw(world.out, pairs=20):
+        review.answer(world.out, pair.pair, "different")
+    found = review.read(world.out)
+    assert (found.group, found.published) == (None, False)
+    assert found.lines()[0] == "20 pairs judged, 0 unsure, 0 left."
+
+
+def test_the_figure_of_a_physician_is_published_where_all_counts_are_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All four counts, comparable or not and decided alike or not, must be twelve or more."""
+    monkeypatch.setattr("intravar.documents.write_files", lambda *_: None)
+    world = stored_world(tmp_path, n_physicians=2, n_each=500)
+    review.draw(world.out, pairs=400, each=True)
+    counts: Counter[tuple[str, bool, bool]] = Counter()
+    given = {}
+    for at, pair in enumerate(read_stored(world.private).pairs):
+        # One of the two has few pairs that were decided alike and found not comparable.
+        same = at % 2 == 0 or (pair.physician == "Dr 1" and not pair.different)
+        given[pair.pair] = review.Answer("comparable" if same else "different")
+        counts[pair.physician, pair.different, same] += 1
+    write_stored(world.private, replace(read_stored(world.private), answers={"R1": given}))
+    assert min(n for (name, *_), n in counts.items() if name == "Dr 0") > SMALLEST
+    assert counts["Dr 1", False, False] == 0
+    found = review.read(world.out)
+    told = _published(world)
+    assert told is not None
+    [own] = told["physicians"].values()
+    assert [*told["physicians"]] == [open_folder(world.out).shown_names["Dr 0"]]
+    exact = found.physicians.row(0, named=True)
+    assert exact["physician"] == "Dr 0"
+    assert abs(own["value"] - exact["discordance"]) <= 0.025 + 1e-9
+    assert own["low"] <= exact["low"] <= exact["high"] <= own["high"]
+    # Rounded to steps of 0.05.
+    assert all(abs(20 * end - round(20 * end)) < 1e-9 for end in own.values())
 
 
 def test_a_plan_promises_what_is_published(world: World) -> None:
@@ -216,7 +259,8 @@ def test_a_plan_promises_what_is_published(world: World) -> None:
     _answer_all(world)
     found = review.results(world.out)
     assert found.group is not None
-    width = found.group.high - found.group.low
+    _, low, high = astuple(found.group)
+    width = high - low
     assert width < 1.6 * planned.sizes[2].high - planned.sizes[2].low
     again = review.plan(world.out)
     assert again.reviewed == 120

@@ -279,3 +279,18 @@ def test_what_is_not_interpretable_is_not_reviewed(world: World) -> None:
     file.write_text(json.dumps(content))
     with pytest.raises(InputError, match=r"is not interpretable: .*measure again"):
         review.draw(world.out, pairs=48)
+
+
+@pytest.mark.parametrize("content", [None, "source = "])
+def test_a_request_that_cannot_be_read_is_named(tmp_path: Path, content: str | None) -> None:
+    """Rows in the place of ids that were asked for would be a silent change."""
+    world = stored_world(tmp_path, request=_asked(patient="patient"))
+    file = world.out / "request.toml"
+    if content is None:
+        file.unlink()
+    else:
+        file.write_text(content)
+    with pytest.raises(InputError, match=r"request\.toml' cannot be read.*'patient'; restore it"):
+        review.draw(world.out, pairs=30)
+    by_rows = review.draw(world.out, pairs=30, source=tmp_path / "patients.csv")
+    assert by_rows[0].a.patient.startswith("c")

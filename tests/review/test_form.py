@@ -94,7 +94,7 @@ def test_a_workbook_comes_back_through_libreoffice(tmp_path: Path) -> None:
     subprocess.run(command, check=True, capture_output=True, timeout=240)
     saved = openpyxl.load_workbook(out / file.name)["answers"]
     assert len(saved.data_validations.dataValidation) == 2
-    from intravar.review.answers import read_answers
+    from intravar.review.reading import read_answers
 
     found = read_answers([out / file.name], read_stored(world.private))
     assert [given.answer for given in found["R1"].values()] == ["comparable"] * 20

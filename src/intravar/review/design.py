@@ -1,8 +1,9 @@
-"""Which pairs are drawn, with which probability, and who reviews them."""
+"""Which pairs are drawn, with which probability, who reviews them, and how sharp that would be."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from dataclasses import astuple, dataclass, replace
 from itertools import cycle, islice
 
 import numpy as np
@@ -10,7 +11,10 @@ import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, option
-from intravar.review.store import DrawnPair, Stored
+from intravar.review.estimate import Kind, estimate
+from intravar.review.publishing import publishable
+from intravar.review.reading import judged_pairs, kinds_of
+from intravar.review.store import DrawnPair, Stored, open_folder, read_stored
 
 #: Before anything is reviewed: shares of pairs decided differently, and alike, thought comparable.
 GUESS = (0.5, 0.7)
@@ -23,6 +27,8 @@ FEWEST_PAIRS, MOST_PAIRS = 20, 5_000
 MOST_REVIEWERS = 20
 #: Share that two people review, where there are two.
 TWICE = 0.2
+#: Numbers of pairs that are planned for.
+SIZES = (30, 60, 120, 240)
 
 
 def checked_size(pairs: int, reviewers: int, twice: float | None) -> float:
@@ -65,6 +71,11 @@ def draw_pairs(frame: pl.DataFrame, n: int, random: np.random.Generator, design:
         for kind, n_of_kind in _of_each_kind(different, n, before).items()
     ]
     new = random.permutation(np.concatenate(taken))
+    if not len(new):
+        raise InputError(
+            f"no more pairs can be added to the {len(old):,} that were drawn: of one kind, decided "
+            "differently or alike, none are left"
+        )
     # The probability with which every pair came into the whole sample.
     by = ["different", "physician"] if design.each else ["different"]
     sample = frame.with_columns(total=pl.col("weight").sum().over(by))[[*old, *new.tolist()]]
@@ -134,3 +145,86 @@ def _systematic(
         rest = np.setdiff1d(np.arange(len(at)), picked)
         picked = np.concatenate([picked, random.choice(rest, size=missing, replace=False)])
     return np.asarray(at[order[picked]])
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a review of so many pairs would give.
+
+    Attributes
+    ----------
+    n_pairs
+        Pairs that are judged.
+    discordance, low, high
+        The figure that is expected, with its 95 % interval.
+    published_low, published_high
+        The interval as it may be published: rounded, so that no small count follows from it; None
+        where nothing may be.
+    """
+
+    n_pairs: int
+    discordance: float
+    low: float
+    high: float
+    published_low: float | None
+    published_high: float | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How sharp reviews of several sizes would be.
+
+    Attributes
+    ----------
+    record
+        Share of all pairs alike in the record that were decided differently.
+    n_frame
+        Pairs that there are.
+    comparable
+        Shares of pairs decided differently, and alike, that are thought comparable: guessed, or as
+        reviewed so far.
+    reviewed
+        Pairs reviewed so far.
+    sizes
+        One entry per size.
+    """
+
+    record: float
+    n_frame: int
+    comparable: tuple[float, float]
+    reviewed: int
+    sizes: tuple[Planned, ...]
+
+
+def plan(folder: str | os.PathLike[str], sizes: tuple[int, ...] = SIZES) -> Plan:
+    """Return the interval to expect of reviews of several sizes.
+
+    Parameters
+    ----------
+    folder
+        Of a measurement.
+    sizes
+        Numbers of pairs.
+    """
+    opened = open_folder(folder)
+    record, n_frame = opened.frame
+    if not 0 < record < 1:
+        raise InputError("all pairs were decided in the same way; there is nothing to review")
+    # As judged so far, where that is enough.
+    judged = kinds_of(judged_pairs(read_stored(opened.private)))
+    enough = all(kind.worth >= 10 and kind.comparable >= 1 for kind in judged)
+    comparable = (judged[0].share, judged[1].share) if enough else GUESS
+    planned = []
+    for size in sizes:
+        n = round(SHARE_DIFFERENT * size), size - round(SHARE_DIFFERENT * size)
+        counts = [share * of for share, of in zip(comparable, n, strict=True)]
+        first, second = map(Kind.whole, counts, n)
+        value = estimate(record, first, second, n_frame)
+        first, second = map(Kind.whole, map(round, counts), n)
+        smallest = opened.published.request.smallest_cell
+        published = publishable(first, second, record, n_frame, smallest)
+        ends = (None, None) if published is None else (published[0].low, published[0].high)
+        middle, low, high = astuple(value)
+        planned.append(Planned(size, middle, low, high, *ends))
+    reviewed = judged[0].judged + judged[1].judged
+    return Plan(record, opened.pairs.height, comparable, reviewed, tuple(planned))

@@ -1,10 +1,13 @@
-"""Draw pairs for a blind review, and give them as a reviewer may see them."""
+"""Draw pairs for a blind review, and give them as a reviewer may see them.
+
+What would tell a reviewer the decision, or the physician, is refused.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,19 +15,29 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.tree import DecisionTreeClassifier
 
+from intravar.arrays import BoolArray
 from intravar.errors import InputError, errors_in, option, unknown_name
 from intravar.measurement.cases import as_text, typed
 from intravar.preparation.decisions import physician_names
 from intravar.publication.explain import measurement_folders
-from intravar.request import Request, read_request
+from intravar.request import Request
 from intravar.review import store
-from intravar.review.blinding import refuse_telling_columns, refuse_telling_names
 from intravar.review.design import PAIRS, checked_size, draw_pairs
 from intravar.sources import read_source
 from intravar.text import clean_name
+from intravar.wording import Sentence
 
 _KEPT = ("row", "physician", "decision")
+#: From here on (area under the curve, 0.5 is chance) a value tells the decision.
+VALUE_TELLS = 0.95
+#: The same for what patients are called, which should tell nothing at all.
+NAME_TELLS = 0.65
+#: Fewer patients of one of the two decisions show nothing.
+FEWEST = 15
 
 
 @dataclass(frozen=True)
@@ -137,13 +150,7 @@ def draw(
             stored = store.Stored(each=each, n_reviewers=reviewers, twice=share, show=tuple(show))
         n = pairs if more is None else more
         random = opened.random("review", f"{len(stored.pairs)}+{n}")
-        sample = draw_pairs(opened.pairs, n, random, stored)
-        if len(sample.pairs) == len(stored.pairs):
-            raise InputError(
-                f"no more pairs can be added to the {len(sample.pairs):,} that were drawn: of one "
-                "kind, decided differently or alike, none are left"
-            )
-        sample = with_patients(opened, sample, source)
+        sample = with_patients(opened, draw_pairs(opened.pairs, n, random, stored), source)
         drawn = pairs_of(sample)
         keep = partial(store.write_stored, opened.private, sample)
         if packet is None:
@@ -151,81 +158,6 @@ def draw(
         else:
             write_packet(packet, drawn, sample, opened, keep)
     return drawn
-
-
-def _refuse_nothing_to_review(opened: store.Folder) -> None:
-    """Say why there are no pairs to review, and name the column that may be the cause."""
-    pairs, words = opened.pairs, opened.published.words
-    decision = opened.patients["decision"].to_numpy() == 1
-    refuse_telling_columns(opened.patients.drop(_KEPT), decision, recorded=True)
-    different = int(pairs["different"].sum())
-    if 0 < different < pairs.height:
-        return
-    leaks = ", ".join(f"'{column}'" for column in opened.published.first.check.leaks)
-    raise InputError(
-        words.fill(
-            "there is nothing to review: {different:,} of {n:,} pairs alike in the record of the "
-            "same {decider} were decided differently{named}",
-            different=different,
-            n=pairs.height,
-            named=f"; does one of {leaks} tell the decision?" if leaks else "",
-        )
-    )
-
-
-def with_patients(opened: store.Folder, sample: store.Stored, source: Any = None) -> store.Stored:
-    """Add what reviewers see of the patients: what they are called, recorded values, and others.
-
-    Names and other values come from the source; what would tell the decision is refused.
-    """
-    request, patients = opened.published.request, opened.patients
-    if source is None:
-        with suppress(InputError):  # a frame has no name
-            source, _ = read_request(opened.out / "request.toml")
-    ids = [request.patient] if request.patient else []
-    refused = {request.physician: "who decided", request.decision: "the decision"}
-    for name in (*sample.show, *ids):
-        if name in refused or name in request.after:
-            what = refused.get(name, "known only after the decision")
-            raise InputError(f"column '{name}' is {what}; reviewers must not see it")
-    if source is None and sample.show:
-        raise InputError(
-            "request.toml does not name the measured table; {} takes it from source=",
-            option("show"),
-        )
-    wanted = [] if source is None else list(dict.fromkeys([*sample.show, *ids]))
-    columns = columns_of_source(source, request, patients, wanted) if wanted else pl.DataFrame()
-    names = patients["row"]
-    if ids and wanted:
-        names = columns[ids[0]].cast(pl.String).fill_null("missing")
-    decision = patients["decision"].to_numpy() == 1
-    refuse_telling_names(names, patients["physician"], decision)
-    visible = columns.select(sample.show)
-    refuse_telling_columns(visible, decision, recorded=False)
-    _refuse_physician(visible, patients["physician"])
-    values = [*patients.drop(_KEPT).iter_columns(), *visible.iter_columns()]
-    row, drawn = patients["row"], {r for pair in sample.pairs for r in (pair.row_a, pair.row_b)}
-    return replace(
-        sample,
-        names=[opened.published.words.label(column.name) for column in values],
-        patients={
-            str(row[at]): [str(names[at]), *(as_text(column[at]) for column in values)]
-            for at in row.is_in(drawn).arg_true()
-        },
-    )
-
-
-def _refuse_physician(visible: pl.DataFrame, physician: pl.Series) -> None:
-    """Refuse columns that are the same for all patients of a physician: they name them."""
-    for column in visible:
-        groups = pl.DataFrame({"value": column, "physician": physician}).group_by("physician")
-        if column.n_unique() > 1 and groups.agg(pl.col("value").n_unique())["value"].max() == 1:
-            raise InputError(
-                "column '{name}' is the same for all {cases} of {a_decider}, so that it "
-                "tells who decided; leave it out of {show}",
-                name=column.name,
-                show=option("show"),
-            )
 
 
 def pairs(folder: str | os.PathLike[str], reviewer: str | None = None) -> list[ReviewPair]:
@@ -248,27 +180,95 @@ def pairs(folder: str | os.PathLike[str], reviewer: str | None = None) -> list[R
 
 def pairs_of(stored: store.Stored) -> list[ReviewPair]:
     """Return drawn pairs as reviewers may see them."""
-    pairs = []
-    for drawn in stored.pairs:
+
+    def shown(drawn: store.DrawnPair) -> ReviewPair:
         (a, *one), (b, *two) = (stored.patients[str(row)] for row in (drawn.row_a, drawn.row_b))
-        pair = ReviewPair(
+        given = {who: each.get(drawn.pair) for who, each in stored.answers.items()}
+        return ReviewPair(
             drawn.pair,
             tuple(stored.names),
             Patient(a, tuple(one)),
             Patient(b, tuple(two)),
             tuple(x != y for x, y in zip(one, two, strict=True)),
             tuple(drawn.reviewers),
-            {
-                who: given[drawn.pair]
-                for who, given in stored.answers.items()
-                if drawn.pair in given
-            },
+            {who: answer for who, answer in given.items() if answer is not None},
         )
-        pairs.append(pair)
-    return pairs
+
+    return [shown(drawn) for drawn in stored.pairs]
 
 
-# --- more of the source about the patients: their ids, and columns to show ---
+def _refuse_nothing_to_review(opened: store.Folder) -> None:
+    """Say why there are no pairs to review, and name the column that may be the cause."""
+    pairs, words = opened.pairs, opened.published.words
+    decision = opened.patients["decision"].to_numpy() == 1
+    _refuse_telling(opened.patients.drop(_KEPT), decision, recorded=True)
+    different = int(pairs["different"].sum())
+    if 0 < different < pairs.height:
+        return
+    leaks = ", ".join(f"'{column}'" for column in opened.published.first.check.leaks)
+    raise InputError(
+        words.fill(
+            "there is nothing to review: {different:,} of {n:,} pairs alike in the record of the "
+            "same {decider} were decided differently{named}",
+            different=different,
+            n=pairs.height,
+            named=f"; does one of {leaks} tell the decision?" if leaks else "",
+        )
+    )
+
+
+def with_patients(opened: store.Folder, sample: store.Stored, source: Any = None) -> store.Stored:
+    """Add what reviewers see of the patients: what they are called, recorded values, and others.
+
+    Names and other values come from the source; what would tell the decision is refused.
+    """
+    request, patients = opened.published.request, opened.patients
+    ids = [request.patient] if request.patient else []
+    wanted = list(dict.fromkeys([*sample.show, *ids]))
+    refused = dict.fromkeys(request.after, "known only after the decision")
+    refused |= {request.physician: "who decided", request.decision: "the decision"}
+    for name in wanted:
+        if name in refused:
+            raise InputError(f"column '{name}' is {refused[name]}; reviewers must not see it")
+    if source is None and wanted:
+        source = _measured_source(opened.out / "request.toml", wanted)
+    if source is None and sample.show:
+        raise InputError(
+            "request.toml does not name the measured table; {} takes it from source=",
+            option("show"),
+        )
+    columns, names = pl.DataFrame(), patients["row"]  # rows stand for the ids of a frame in memory
+    if source is not None and wanted:
+        columns = columns_of_source(source, request, patients, wanted)
+        names = columns[ids[0]].cast(pl.String).fill_null("missing") if ids else names
+    decision = patients["decision"].to_numpy() == 1
+    _refuse_telling_names(names, patients["physician"], decision)
+    visible = columns.select(sample.show)
+    _refuse_telling(visible, decision, recorded=False)
+    _refuse_physician(visible, patients["physician"])
+    values = [*patients.drop(_KEPT).iter_columns(), *visible.iter_columns()]
+    row, drawn = patients["row"], {r for pair in sample.pairs for r in (pair.row_a, pair.row_b)}
+    return replace(
+        sample,
+        names=[opened.published.words.label(column.name) for column in values],
+        patients={
+            str(row[at]): [str(names[at]), *(as_text(column[at]) for column in values)]
+            for at in row.is_in(drawn).arg_true()
+        },
+    )
+
+
+def _measured_source(file: Path, wanted: Sequence[str]) -> str | None:
+    """Return the table that was measured, which has some columns; None if it was a frame."""
+    try:
+        source = tomllib.loads(file.read_text("utf-8")).get("source")
+    except (OSError, ValueError) as error:
+        columns = ", ".join(f"'{name}'" for name in wanted)
+        raise InputError(
+            f"'{file}' cannot be read: it says which table has {columns}; restore it, or measure "
+            "again"
+        ) from error
+    return source if source is None or "://" in source else str(file.parent / source)
 
 
 def columns_of_source(
@@ -285,21 +285,18 @@ def columns_of_source(
     for name in columns:
         if name not in read.table.columns:
             raise unknown_name("column", name, read.table.columns, remedy="of the source")
-    where = read.rows
     rows = patients["row"].to_numpy() - 1
-    if np.isin(rows, where).all():
-        place = pl.Series(np.searchsorted(where, rows))
+    if np.isin(rows, read.rows).all():
+        place = pl.Series(np.searchsorted(read.rows, rows))
         names = physician_names(read.table[clean_name(request.physician)])[0].cast(pl.String)
-        table = read.table[place]
-        covariates = patients.drop(_KEPT).iter_columns()
+        table, covariates = read.table[place], patients.drop(_KEPT).iter_columns()
         if names[place].eq_missing(patients["physician"]).all() and all(
             _unchanged(column, table) for column in covariates
         ):
             return table.select(columns)
-    name = f"'{source}'" if isinstance(source, str | Path) else "the table"
     raise InputError(
         "{} is not what was measured: rows have changed; measure again, or leave {} and {} out",
-        name,
+        f"'{source}'" if isinstance(source, str | Path) else "the table",
         option("show"),
         option("patient"),
     )
@@ -314,3 +311,98 @@ def _unchanged(measured: pl.Series, table: pl.DataFrame) -> bool:
     kinds: dict[Any, str] = {pl.String: "category", pl.Date: "date"}
     again = typed(table[name], kinds.get(measured.dtype, "number"))
     return bool(again.cast(measured.dtype, strict=False).eq_missing(measured).all())
+
+
+def strength(values: pl.Series, decision: BoolArray) -> float:
+    """Return how well a column tells the decision: 0.5 not at all, 1 always.
+
+    A tree that knows the column alone is learned from one half of the patients and tried on the
+    other. Missing values count as a value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> yes = np.arange(200) % 2 == 0
+    >>> strength(pl.Series(yes.astype(float)), yes)
+    1.0
+    """
+    if min(decision.sum(), (~decision).sum()) < FEWEST:
+        return 0.5
+    order = values.rank("dense").fill_null(0).to_numpy()[:, None]
+    fewest = max(2, len(decision) // 200)
+    tree = DecisionTreeClassifier(max_leaf_nodes=50, min_samples_leaf=fewest, random_state=0)
+    halves = StratifiedKFold(2, shuffle=True, random_state=0)
+    chance = cross_val_predict(tree, order, decision, cv=halves, method="predict_proba")
+    return float(roc_auc_score(decision, chance[:, 1]))
+
+
+def _refuse_telling(table: pl.DataFrame, decision: BoolArray, *, recorded: bool) -> None:
+    """Refuse columns from which a reviewer could read the decision.
+
+    Patients were compared by columns that are `recorded`; others were asked for to be shown.
+    """
+    for column in table:
+        if strength(column, decision) < VALUE_TELLS:
+            continue
+        remedy = (
+            Sentence("measure again without it: {}", option("exclude", column.name))
+            if recorded
+            else Sentence("leave it out of {}", option("show"))
+        )
+        raise InputError(
+            "column '{}' tells the decision nearly always; a reviewer who sees it is not blind, "
+            "and pairs that agree in it are decided alike; {}",
+            column.name,
+            remedy,
+        )
+
+
+def _refuse_physician(visible: pl.DataFrame, physician: pl.Series) -> None:
+    """Refuse columns that are the same for all patients of a physician: they name them."""
+    for column in visible:
+        groups = pl.DataFrame({"value": column, "physician": physician}).group_by("physician")
+        if column.n_unique() > 1 and groups.agg(pl.col("value").n_unique())["value"].max() == 1:
+            raise InputError(
+                "column '{name}' is the same for all {cases} of {a_decider}, so that it "
+                "tells who decided; leave it out of {show}",
+                name=column.name,
+                show=option("show"),
+            )
+
+
+def _refuse_telling_names(names: pl.Series, physician: pl.Series, decision: BoolArray) -> None:
+    """Refuse what patients are called where it tells how they were decided.
+
+    Names are ids, or rows of the source: in a table sorted by the decision, the rows tell it.
+    """
+    rows = names.dtype.is_integer()
+    for feature in _features(names, physician):
+        if strength(feature, decision) < NAME_TELLS:
+            continue
+        what = "the rows of the table" if rows else f"the ids in column '{names.name}'"
+        remedy = (
+            Sentence(
+                "put the rows into a random order, or name ids with {}, and measure again",
+                option("patient"),
+            )
+            if rows
+            else Sentence("name another column with {} and measure again", option("patient"))
+        )
+        raise InputError(
+            "{} tell the decision (sorted by it, or made from it?), so that a reviewer would not "
+            "be blind; {}",
+            what,
+            remedy,
+        )
+
+
+def _features(names: pl.Series, physician: pl.Series) -> Iterator[pl.Series]:
+    """Give what can be seen of a name: its place in the order, its length, its ends."""
+    text = names.cast(pl.String)
+    number = names.cast(pl.Float64, strict=False)
+    place = pl.col("order").rank().over("physician") / pl.len().over("physician")
+    for order in (number, text.rank("dense"))[number.null_count() > 0 :]:
+        yield pl.DataFrame({"order": order, "physician": physician}).select(place)["order"]
+        yield order
+    if not names.dtype.is_integer():
+        yield from (text.str.len_chars(), text.str.head(1), text.str.head(2), text.str.tail(1))

@@ -27,6 +27,7 @@ from scipy.special import betaincinv, expit, gammaln, logit
 from intravar.arrays import FloatArray
 from intravar.inference.intervals import LEVEL
 from intravar.publication.hiding import is_few
+from intravar.publication.results import Figure
 from intravar.seeds import stream
 
 _TAIL = (1 - LEVEL) / 2
@@ -75,15 +76,6 @@ class Kind:
         return is_few(self.comparable, smallest) or is_few(self.judged - self.comparable, smallest)
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A discordance with its interval; NaN where no pair was found comparable."""
-
-    discordance: float
-    low: float
-    high: float
-
-
 def discordance_of(
     record: FloatArray | float,
     different: tuple[FloatArray | float, FloatArray | float],
@@ -114,8 +106,7 @@ def discordance_of(
         above = np.sqrt(sum(np.square(part[2] - part[1]) for part in parts))
         low = np.minimum(expit(centre - below), middle)
         high = np.maximum(expit(centre + above), middle)
-    c1, c0 = np.asarray(c1), np.asarray(c0)
-    undefined = c1 + c0 == 0
+    undefined = np.asarray(c1) + np.asarray(c0) == 0
     return tuple(np.where(undefined, np.nan, each) for each in (middle, low, high))  # type: ignore[return-value]
 
 
@@ -128,11 +119,10 @@ def _jeffreys(
     return np.where(a > 0.5, low, 0.0), middle, np.where(b > 0.5, high, 1.0)
 
 
-def estimate(record: float, different: Kind, alike: Kind, n_frame: float) -> Estimate:
-    """Return the estimate of one group of pairs, see :func:`discordance_of`."""
-    counts = [(kind.share * kind.worth, kind.worth) for kind in (different, alike)]
-    figures = discordance_of(record, counts[0], counts[1], n_frame)
-    return Estimate(*(float(each) for each in figures))
+def estimate(record: float, different: Kind, alike: Kind, n_frame: float) -> Figure:
+    """Return the figure of one group of pairs; NaN where no pair was found comparable."""
+    first, second = ((kind.share * kind.worth, kind.worth) for kind in (different, alike))
+    return Figure(*(float(each) for each in discordance_of(record, first, second, n_frame)))
 
 
 def pooled_estimates(

@@ -18,8 +18,8 @@ import polars as pl
 from intravar.documents.typesetting import CREATED
 from intravar.errors import InputError, option
 from intravar.publication.files import escaped, safe_csv
-from intravar.review.answers import COLUMNS, SHEET
 from intravar.review.drawing import ReviewPair
+from intravar.review.reading import COLUMNS, SHEET
 from intravar.review.store import ANSWERS, REASONS, Folder, Stored
 from intravar.writing import check_writable, write_private
 

@@ -13,7 +13,7 @@ pair was decided.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import polars as pl
@@ -23,8 +23,9 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.publication import results
 from intravar.publication.files import SUMMARY, files_of
 from intravar.publication.folders import add_files
-from intravar.publication.hiding import coarse, is_few
-from intravar.review.estimate import Estimate, Kind, discordance_of
+from intravar.publication.hiding import coarse, is_few, rounded_figure
+from intravar.publication.results import Figure
+from intravar.review.estimate import Kind, discordance_of
 from intravar.review.reading import Review, judged_pairs, kinds_of
 from intravar.review.store import REASONS, Folder, Stored, write_stored
 
@@ -38,53 +39,49 @@ BLOCK = 20
 REACH = 300
 
 
-@dataclass(frozen=True)
-class Told(Estimate):
-    """A figure with its interval as it may be told, and to what it was rounded."""
-
-    step: float
-
-
 def publishable(
     different: Kind, alike: Kind, record: float, n_frame: float, smallest: int
-) -> Told | None:
-    """Return the figure of judged pairs of both kinds as it may be told; None where it may not be.
+) -> tuple[Figure, float] | None:
+    """Return the figure of judged pairs of both kinds as it may be published, and its step.
 
-    `record` is the share of all `n_frame` pairs that were decided differently, `smallest` the
-    smallest count that is shown.
+    None where it may not be. `record` is the share of all `n_frame` pairs that were decided
+    differently, `smallest` the smallest count that is shown.
 
     Examples
     --------
     >>> publishable(Kind.whole(36, 72), Kind.whole(34, 48), 0.28, 2_000, 11)
-    Told(discordance=0.22, low=0.16, high=0.28, step=0.01)
-    >>> publishable(Kind.whole(4, 36), Kind.whole(20, 24), 0.28, 2_000, 11).step
+    (Figure(value=0.22, low=0.16, high=0.28), 0.01)
+    >>> publishable(Kind.whole(4, 36), Kind.whole(20, 24), 0.28, 2_000, 11)[1]
     0.05
     """
     (first, first_worth), (second, second_worth) = _others(different), _others(alike)
     worth = (first_worth[:, None], different.worth), (second_worth[None, :], alike.worth)
+    shape = len(first), len(second)
     figures = discordance_of(record, *worth, n_frame)
-    row, column = first.searchsorted(different.comparable), second.searchsorted(alike.comparable)
-    own = int(row) * len(second) + int(column)
-    flat = [np.broadcast_to(each, (len(first), len(second))).ravel() for each in figures]
-    if not np.isfinite(flat[0][own]):
+    flat = np.array([np.broadcast_to(each, shape).ravel() for each in figures])
+    own = np.ravel_multi_index(
+        (first.searchsorted(different.comparable), second.searchsorted(alike.comparable)), shape
+    )
+    if not np.isfinite(flat[0, own]):
         return None
     if smallest <= 1:
-        middle, low, high = (round(float(each[own]), 6) for each in flat)
-        return Told(middle, low, high, 1e-6)
+        return Figure(*flat[:, own].round(6).tolist()), 1e-6
     # The four counts of every case.
     pairs = np.meshgrid(first, second, indexing="ij")
     judged = different.judged, alike.judged
     cases = [c.ravel() for count, n in zip(pairs, judged, strict=True) for c in (count, n - count)]
-    open_still = np.isfinite(flat[0])
+    open_still = np.flatnonzero(np.isfinite(flat[0]))
     for step in STEPS:
-        rounded = _rounded(flat, step)
+        middle, low, high = np.nan_to_num(flat[:, open_still]) / step
+        # The ends of the interval outwards.
+        rounded = np.array([np.rint(middle), np.floor(low + 1e-9), np.ceil(high - 1e-9)])
         # One number for the three, each of which has fewer than 1,000 steps.
-        _, group = np.unique(rounded[open_still] @ (1_000_000, 1_000, 1), return_inverse=True)
-        safe = _safe(group.ravel(), [each[open_still] for each in cases], smallest)
-        if safe[np.searchsorted(np.flatnonzero(open_still), own)]:
-            middle, low, high = (round(step * float(each), 6) for each in rounded[own])
-            return Told(middle, low, high, step)
-        open_still[np.flatnonzero(open_still)[safe]] = False
+        _, group = np.unique((1e6, 1e3, 1.0) @ rounded, return_inverse=True)
+        safe = _safe(group, [each[open_still] for each in cases], smallest)
+        at = np.searchsorted(open_still, own)
+        if safe[at]:
+            return Figure(*(step * rounded[:, at]).round(6).tolist()), step
+        open_still = open_still[~safe]
     return None
 
 
@@ -95,13 +92,6 @@ def _others(kind: Kind) -> tuple[FloatArray, FloatArray]:
     count = kind.comparable + np.arange(least, most + 1)
     share = kind.share + (count - kind.comparable) / max(kind.judged, 1)
     return np.asarray(count, dtype=np.float64), np.clip(share, 0, 1) * kind.worth
-
-
-def _rounded(figures: list[FloatArray], step: float) -> IntArray:
-    """Return figures in steps, the ends of the interval outwards."""
-    middle, low, high = (np.nan_to_num(each) / step for each in figures)
-    ends = np.floor(low + 1e-9), np.ceil(high - 1e-9)
-    return np.column_stack([np.rint(middle), *ends]).astype(np.int64)
 
 
 def _safe(group: IntArray, counts: list[FloatArray], smallest: int) -> BoolArray:
@@ -184,38 +174,32 @@ def published_review(opened: Folder, stored: Stored, review: Review) -> results.
     kinds = kinds_of(judged)
     if is_few(record * n_frame, smallest) or is_few((1 - record) * n_frame, smallest):
         return None
-    figure = publishable(*kinds, record, n_frame, smallest)
-    if figure is None:
+    published = publishable(*kinds, record, n_frame, smallest)
+    if published is None:
         return None
-    rounded = smallest > 1
-    step = STEP if rounded else 1e-6
-    open_counts = not any(kind.is_few(smallest) for kind in kinds) or not rounded
-    unsure = agreement = None
-    low, high = review.if_comparable, review.if_different
-    if low is not None and high is not None and not is_few(review.n_unsure, smallest):
-        unsure = results.Figure(None, *_outwards(min(low, high), max(low, high), figure.step))
-    agreed = review.agreement
-    if agreed is not None and not any(
-        is_few(count, smallest) for count in (agreed.n_same, agreed.n_pairs - agreed.n_same)
-    ):
-        figures = (coarse(each, 2 * step) for each in (agreed.kappa, agreed.low, agreed.high))
-        agreement = results.Figure(*figures)
-    physicians = {}
+    figure, figure_step = published
+    step = STEP if smallest > 1 else 1e-6
+    unsure, agreement, physicians = None, None, {}
+    if review.unsure is not None and not is_few(review.n_unsure, smallest):
+        unsure = rounded_figure(astuple(review.unsure), figure_step)
+    same, other = review.n_same, review.n_twice - review.n_same
+    if review.agreement is not None and not any(is_few(n, smallest) for n in (same, other)):
+        agreement = Figure(*(coarse(each, 2 * step) for each in astuple(review.agreement)))
     names = opened.shown_names
-    for name, _, discordance, low, high, _ in review.physicians.iter_rows():
+    for name, _, *ends, _ in review.physicians.iter_rows():
         own = kinds_of(judged.filter(pl.col("physician") == name))
-        if name in names and not (rounded and any(kind.is_few(smallest) for kind in own)):
-            own_figure = coarse(discordance, step) or 0.0, *_outwards(low, high, step)
-            physicians[names[name]] = results.Figure(*own_figure)
+        if name in names and not any(kind.is_few(smallest) for kind in own):
+            physicians[names[name]] = rounded_figure(ends, step)
+    open_counts = not any(kind.is_few(smallest) for kind in kinds)
     return results.Review(
-        discordance=results.Figure(figure.discordance, figure.low, figure.high),
+        discordance=figure,
         n_pairs=review.n_pairs,
-        record=round(record, 2 if rounded else 6),
-        step=figure.step,
+        record=round(record, 2 if smallest > 1 else 6),
+        step=figure_step,
         n_left=review.n_left,
         explained=coarse(review.explained, step) if open_counts else None,
         reasons=_reasons(review.reasons, smallest, step) if open_counts else {},
-        unsure=unsure if open_counts and review.n_unsure else None,
+        unsure=unsure if open_counts else None,
         agreement=agreement,
         physicians=dict(sorted(physicians.items())),
     )
@@ -235,9 +219,3 @@ def _reasons(reasons: Mapping[str, int], smallest: int, step: float) -> dict[str
     if rest and not is_few(rest, smallest):
         many["other reasons"] = rest
     return {why: coarse(n / total, step) for why, n in many.items()}
-
-
-def _outwards(low: float, high: float, step: float) -> tuple[float, float]:
-    """Round the ends of an interval away from its middle."""
-    ends = np.floor(low / step + 1e-9), np.ceil(high / step - 1e-9)
-    return round(float(ends[0]) * step, 6), round(float(ends[1]) * step, 6)
