@@ -13,8 +13,8 @@ from intravar import InputError, check
 from intravar.estimators import Observed
 from intravar.preparation.check import Check
 from intravar.preparation.decisions import code_decision
-from intravar.preparation.encoding import encode_with, learn_codings
 from intravar.preparation.kinds import Column, understand
+from intravar.preparation.recipe import encode_with, learn_codings
 from intravar.publication.checks import check_lines, published_check
 
 N = 240
@@ -129,8 +129,8 @@ def test_levels_lie_equally_far_apart_and_weigh_as_one_number() -> None:
     random = np.random.default_rng(0)
     level = random.choice(["a", "b", "c", "d"], 2000, p=[0.5, 0.3, 0.15, 0.05])
     column = Column("level", "category", pl.Series("level", level))
-    encoded = encode_with(learn_codings([column], "indicator"), [column])
-    observed = Observed.of(encoded.table, random.integers(0, 2, 2000), ["x"] * 2000, encoded.blocks)
+    encoded, _, blocks = encode_with(learn_codings([column], "indicator"), [column])
+    observed = Observed.of(encoded, random.integers(0, 2, 2000), ["x"] * 2000, blocks)
     z = observed.standardised
     assert np.square(z).sum(axis=1).mean() == pytest.approx(1.0)
     points = np.array([z[level == name][0] for name in "abcd"])
@@ -141,11 +141,11 @@ def test_levels_lie_equally_far_apart_and_weigh_as_one_number() -> None:
 def test_two_levels_are_one_column_with_the_same_distances() -> None:
     level = np.array(["f"] * 30 + ["m"] * 70)
     sex = [Column("sex", "category", pl.Series("sex", level))]
-    one = encode_with(learn_codings(sex, "indicator"), sex)
-    assert one.table.columns == ["sex=m"]
+    one, _, _ = encode_with(learn_codings(sex, "indicator"), sex)
+    assert one.columns == ["sex=m"]
     both = pl.DataFrame({"f": level == "f", "m": level == "m"})
     y = [0, 1] * 50
-    single = Observed.of(one.table, y, ["x"] * 100).standardised
+    single = Observed.of(one, y, ["x"] * 100).standardised
     double = Observed.of(both, y, ["x"] * 100, [(0, 1)]).standardised
     assert abs(single[0] - single[-1]).sum() == pytest.approx(
         np.linalg.norm(double[0] - double[-1])
@@ -155,9 +155,9 @@ def test_two_levels_are_one_column_with_the_same_distances() -> None:
 def test_rare_levels_are_pooled() -> None:
     values = pl.Series("nation", ["A"] * 50 + ["B"] * 40 + ["C"] * 3 + ["D"] * 2)
     nation = [Column("nation", "category", values)]
-    encoded = encode_with(learn_codings(nation, "indicator", smallest_level=11), nation)
-    assert encoded.table.columns == ["nation=A", "nation=B", "nation=(other)"]
-    assert encoded.pooled == {"nation": 2}
+    codings = learn_codings(nation, "indicator", smallest_level=11)
+    assert encode_with(codings, nation)[0].columns == ["nation=A", "nation=B", "nation=(other)"]
+    assert codings[0].n_pooled == 2
 
 
 # --- missing values ---

@@ -56,9 +56,9 @@ def read(found: Check) -> dict[str, tuple[int, int]]:
         for some in np.array_split(codes, 5):
             rows = rows_of(census, some).collect()
             table = as_measured(census, found.beyond.counts, rows)
-            portion = recipe.apply(table.select(pl.exclude(r"^intravar: .*$")))
-            if portion is not None:
-                parts.append(portion.observed)
+            applied = recipe.apply(table.select(pl.exclude(r"^intravar: .*$")))
+            if applied is not None:
+                parts.append(applied[0].observed)
     return {
         str(name): (int((part.code == at).sum()), int(part.decision[part.code == at].sum()))
         for part in parts
@@ -191,8 +191,9 @@ def test_buckets_are_read_as_the_sample_is(tmp_path: Path):
     census = found.beyond.census
     codes = np.setdiff1d(np.arange(len(census.named)), found.beyond.drawn.codes)
     rows = as_measured(census, found.beyond.counts, rows_of(census, codes).collect())
-    portion = recipe.apply(rows.select(pl.exclude(r"^intravar: .*$")))
-    assert portion is not None
+    applied = recipe.apply(rows.select(pl.exclude(r"^intravar: .*$")))
+    assert applied is not None
+    portion, _ = applied
     at = portion.observed.names.index("cost")
     assert portion.observed.covariates[:, at].min() >= 1_000
     assert "seen" in dict(recipe.kinds)

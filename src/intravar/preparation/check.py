@@ -38,7 +38,6 @@ from intravar.preparation.sample import (
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources.plain import far_columns, plain_table
 from intravar.sources.reading import ROW, Scanned, population_of, read_whole, scan_source
-from intravar.text import clean_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,12 +222,11 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
     request = _labelled(request, stored)
     asked = request.of_each()
     roles = {name: assign_roles(stored, alone) for name, alone in asked.items()}
-    physician, *decisions = map(clean_name, (request.physician, *request.decisions))
-    categorical = tuple(map(clean_name, request.categorical))
-    as_text = (physician, *decisions, *categorical)
+    first, decisions = next(iter(roles.values())), [each.decision for each in roles.values()]
+    as_text = (first.physician, *decisions, *first.categorical)
     rows, forms = population_of(scanned, request.where, as_text)
     census = take_census(
-        scanned, physician, decisions, positive=request.decision_positive, rows=rows
+        scanned, first.physician, decisions, positive=request.decision_positive, rows=rows
     )
     n_patients = int(census.n_patients.sum())
     size = n_patients if n_patients <= most else sample_of(most, len(stored))
@@ -239,12 +237,13 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
     def values(name: str) -> pl.Series:
         """Return the different values of a column in all rows."""
         different = census.rows.select(name).unique().collect(engine="streaming")
-        return plain_table(different, categorical, forms=forms)[0][name]
+        return plain_table(different, first.categorical, forms=forms)[0][name]
 
-    strata = strata_of(values, request) if is_sample else None
+    strata = strata_of(values, first) if is_sample else None
     each = {}
     for (name, alone), counts in zip(asked.items(), census.counts, strict=True):
-        prepared, notes = prepare(census, counts, table, roles[name], alone, forms, strata)
+        chosen = alone.covariates is not None
+        prepared, notes = prepare(census, counts, table, roles[name], forms, strata, chosen=chosen)
         observed = replace(prepared.observed, as_pandas=scanned.as_pandas)
         result = Check(
             alone,

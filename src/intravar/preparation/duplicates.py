@@ -17,7 +17,8 @@ from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.panels import HashArray
-from intravar.preparation.roles import Roles, identifier, names_patients
+from intravar.preparation.roles import identifier, names_patients
+from intravar.request import Request
 from intravar.sources.plain import plain_column
 from intravar.text import is_plain
 from intravar.wording import Sentence
@@ -50,7 +51,7 @@ class RepeatedRows:
 
 
 def each_once(
-    table: pl.DataFrame, roles: Roles, rule: CopyRule | None
+    table: pl.DataFrame, roles: Request, rule: CopyRule | None
 ) -> tuple[IntArray, dict[str, int]]:
     """Keep one row of every patient of a physician.
 
@@ -77,7 +78,7 @@ def each_once(
     return kept, {reason: count for reason, count in dropped.items() if count}
 
 
-def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None) -> RepeatedRows:
+def find_repeated_rows(table: pl.DataFrame, roles: Request, rule: CopyRule | None) -> RepeatedRows:
     """Find copies of rows and patients who come again.
 
     Patients are known by the column that names them, by default by every column whose name says
@@ -86,7 +87,6 @@ def find_repeated_rows(table: pl.DataFrame, roles: Roles, rule: CopyRule | None)
     Examples
     --------
     >>> from intravar.preparation.roles import assign_roles
-    >>> from intravar.request import Request
     >>> table = pl.DataFrame({"doctor": ["a", "a", "b"], "drug": [1, 0, 1], "age": [50, 51, 62],
     ...                       "patient_id": [7, 7, 8]})
     >>> roles = assign_roles(table.columns, Request(physician="doctor", decision="drug"))
@@ -133,7 +133,7 @@ class CopyRule:
     described: tuple[str, ...]
     common: int = 1
 
-    def groups(self, table: pl.DataFrame, roles: Roles) -> IntArray | None:
+    def groups(self, table: pl.DataFrame, roles: Request) -> IntArray | None:
         """Return a number per row, the same for copies; None where no row comes twice."""
         whole = _numbered(table, [*self.described, roles.physician, roles.decision])
         if not len(whole) or np.bincount(whole).max() == 1:
@@ -157,7 +157,7 @@ class CopyRule:
 
 
 def learn_copies(
-    table: pl.DataFrame, roles: Roles, part: float = 1.0
+    table: pl.DataFrame, roles: Request, part: float = 1.0
 ) -> tuple[CopyRule | None, str]:
     """Find out whether rows that are alike are copies, and by what copies are known.
 
@@ -211,7 +211,7 @@ def _about(count: float) -> str:
     return f"about {float(f'{count:.2g}'):,.0f}"
 
 
-def pairs_by_chance(table: pl.DataFrame, roles: Roles, described: list[str]) -> float:
+def pairs_by_chance(table: pl.DataFrame, roles: Request, described: list[str]) -> float:
     """Return how many pairs of one physician and decision would be alike by chance.
 
     Patients who are alike in all columns but one are no copies: their number tells how close

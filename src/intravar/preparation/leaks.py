@@ -19,8 +19,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from intravar.arrays import FloatArray
-from intravar.preparation.encoding import encode_with, learn_codings
 from intravar.preparation.kinds import DAY, Column
+from intravar.preparation.recipe import encode_with, learn_codings
 from intravar.preparation.roles import in_words
 from intravar.seeds import stream
 
@@ -192,7 +192,7 @@ def _auc(columns: Sequence[Column], decided: npt.NDArray[np.int8]) -> float:
     if decided.min() == decided.max():
         return 0.5
     codings = learn_codings(columns, "indicator", smallest_level=1)
-    table = encode_with(codings, columns).table.to_numpy()
+    table = encode_with(codings, columns)[0].to_numpy()
     smallest = max(5, len(decided) // 200)
     tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=smallest, random_state=0)
     return float(roc_auc_score(decided, tree.fit(table, decided).predict_proba(table)[:, 1]))

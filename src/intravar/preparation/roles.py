@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import polars as pl
 
@@ -94,30 +94,11 @@ def identifier(column: pl.Series, present: pl.Series, part: float = 1.0) -> str:
 NAMED_COLUMNS = 12
 
 
-@dataclass(frozen=True)
-class Roles:
-    """The columns by what they are, see :class:`intravar.Request`.
+def assign_roles(columns: Sequence[str], request: Request) -> Request:
+    """Return a request in the names of a table, with every covariate that is in use.
 
-    Covariates come in the order asked for or of the table; `chosen` tells whether they were named
-    one by one. Patients are not compared by the date. A case is a patient whom a physician sees
-    again; who is one patient is found out where no column is named.
-    """
-
-    physician: str
-    decision: str
-    covariates: tuple[str, ...]
-    chosen: bool
-    after: tuple[str, ...]
-    excluded: tuple[str, ...]
-    categorical: tuple[str, ...]
-    patient: str | None = None
-    case: str | None = None
-    date: str | None = None
-    by: str | None = None
-
-
-def assign_roles(columns: Sequence[str], request: Request) -> Roles:
-    """Give every column its role, or say which name is not in the table.
+    A case is a patient whom a physician sees again; who is one patient is found out where no column
+    is named. A name that is not in the table is refused.
 
     Examples
     --------
@@ -157,9 +138,18 @@ def assign_roles(columns: Sequence[str], request: Request) -> Roles:
             "no covariate is left to compare by; name some with {} or exclude fewer",
             option("covariates"),
         )
-    chosen = listed is not None
-    return Roles(
-        physician, decision, kept, chosen, after, excluded, categorical, patient, case, date, by
+    return replace(
+        request,
+        physician=physician,
+        decision=decision,
+        covariates=kept,
+        after=after,
+        exclude=excluded,
+        categorical=categorical,
+        patient=patient,
+        case=case,
+        date=date,
+        by=by,
     )
 
 

@@ -79,7 +79,7 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
         decision_share=round(panels.n_for / panels.n_patients, 2) if safe else None,
         covariates=tuple(prepared.covariates),
         columns=column_rows(check, several=several),
-        missing_policy=prepared.missing,
+        missing_policy=check.request.missing,
         missing=_missing_line(check, several=several),
         dropped=tuple(
             f"{_counted(check, count, several=several)} rows because "
@@ -164,7 +164,7 @@ def _panel_lines(check: Check) -> list[str]:
 
 
 def _missing_line(check: Check, *, several: bool = False) -> str:
-    policy, filled = check.prepared.missing, check.prepared.filled
+    policy, filled = check.request.missing, check.prepared.filled
     smallest = check.request.smallest_cell
     if policy == "drop":
         dropped = check.prepared.dropped.get("a covariate is missing", 0)

@@ -125,13 +125,14 @@ def _read(rows: pl.DataFrame, by: ReadBy) -> Others:
         pl.col(CODE).alias(roles.physician), pl.col(by.decided).alias(roles.decision)
     ).select(name for name in rows.columns if not name.startswith(OWN))
     with counted_among(rows[ROW].to_numpy()):
-        portion = by.recipe.apply(table)
+        applied = by.recipe.apply(table)
     nobody, differences = pl.DataFrame(), no_differences()
     predicted = pl.DataFrame(schema=PATIENTS)
-    if portion is None:
-        dropped = {INCOMPLETE: table.height} if by.recipe.missing == "drop" else {}
+    if applied is None:
+        dropped = {INCOMPLETE: table.height} if roles.missing == "drop" else {}
         panels = pl.DataFrame(schema=SCHEMA)
         return Others(panels, differences, nobody, nobody, nobody, predicted, dropped, {})
+    portion, _ = applied
     observed, tables = portion.observed, []
     source = rows[ROW].to_numpy().astype(np.int64)[portion.rows]
     seen: Seen | None = None

@@ -1,1 +1,0 @@
-"""Tables in DuckDB, SQLite and PostgreSQL, opened for reading only."""
