@@ -15,7 +15,7 @@ from intravar.preparation.check import checked
 from intravar.preparation.sample import draw, take_census
 from intravar.request import Request
 from intravar.sources import read_source
-from intravar.sources.databases import base
+from intravar.sources import databases
 from intravar.sources.reading import ROW, scan_source
 from intravar.sources.texts import text_forms
 from postgres import server
@@ -51,7 +51,7 @@ def counted(lazy: Any) -> list[tuple[Any, ...]]:
 def test_the_same_from_every_source(
     kind: str, table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(base, "AT_A_TIME", 90)
+    monkeypatch.setattr(databases, "AT_A_TIME", 90)
     expected = [
         *table.group_by("doctor").agg(pl.len(), pl.col("drug").sum()).sort("doctor").iter_rows()
     ]

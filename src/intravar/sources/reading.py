@@ -68,7 +68,7 @@ def scan_source(
     kind = database_kind(source)
     if kind is not None:
         # Loaded where it is asked for, as its drivers are.
-        from intravar.sources.databases.base import spooled
+        from intravar.sources.databases import spooled
 
         chosen = {name: asked.get(name) for name in ("table", "query")}
         lazy = spooled(str(source), kind, spool, least=least, **chosen)
@@ -116,7 +116,7 @@ def read_whole(source: Any, **reading: str | None) -> Scanned:
     else:
         name, kind = without_password(str(source)), database_kind(source)
         if kind is not None:
-            from intravar.sources.databases.base import read_database
+            from intravar.sources.databases import read_database
 
             frame = read_database(str(source), kind, asked.get("table"), asked.get("query"))
         elif wrong := sorted(asked.keys() & {"table", "query"}):

@@ -6,12 +6,10 @@ covariate can then not give the decision away.
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Literal
 
 import polars as pl
@@ -19,12 +17,6 @@ import polars as pl
 from intravar.errors import InputError, option
 from intravar.inference.outcomes import MOST_DECISIONS
 from intravar.request import WINDOW
-from intravar.sources.omop.covariates import (
-    add_covariate,
-    is_concept,
-    known_before,
-    parse_covariate,
-)
 from intravar.sources.omop.tables import OmopTables
 
 Provider = Literal["visit", "drug"]
@@ -32,7 +24,25 @@ Provider = Literal["visit", "drug"]
 DECISION = "treated"
 PHYSICIAN = "provider_id"
 _TAKEN = ("person_id", PHYSICIAN, "visit_start_date", "visit_occurrence_id", "drug_provider")
-_DATE = "drug_exposure_start_date"
+#: Table, column of the concept and column of the date per kind of event.
+EVENTS = {
+    "measurement": ("measurement", "measurement_concept_id", "measurement_date"),
+    "condition": ("condition_occurrence", "condition_concept_id", "condition_start_date"),
+    "drug": ("drug_exposure", "drug_concept_id", "drug_exposure_start_date"),
+}
+_VISIT = pl.col("visit_start_date")
+#: An unknown month or day counts as the middle.
+_BIRTHDAY = pl.col("month_of_birth").fill_null(7) * 100 + pl.col("day_of_birth").fill_null(1)
+_HAD = _VISIT.dt.month().cast(pl.Int64) * 100 + _VISIT.dt.day() >= _BIRTHDAY
+_AGE = _VISIT.dt.year() - pl.col("year_of_birth") - (~_HAD).cast(pl.Int64)
+_SEX = {8507: "male", 8532: "female"}
+#: What the table of persons tells, at the visit. Concepts are codes of a category, not numbers.
+_OF_PERSON = {
+    "age": _AGE.clip(lower_bound=0),  # shifted dates put some visits just before birth
+    "sex": pl.col("gender_concept_id").replace_strict(_SEX, default=None, return_dtype=pl.String),
+    "race": pl.lit("concept ") + pl.col("race_concept_id").cast(pl.String),
+    "ethnicity": pl.lit("concept ") + pl.col("ethnicity_concept_id").cast(pl.String),
+}
 
 
 @dataclass(frozen=True)
@@ -97,90 +107,33 @@ def omop_patients(
     schema
         Schema of the tables in a database.
     """
-    if window < 0:
-        raise InputError("{} is {}; give 0 days or more", option("window"), window)
-    if provider not in ("visit", "drug"):
-        raise InputError(f"provider '{provider}' is not known; give visit or drug")
-    drugs = checked_drugs(drug)
-    if provider == "drug" and len(drugs) > 1:
-        raise InputError(
-            "{} drug is for one drug; several may have several prescribers, so that "
-            "decisions are those of the visit: give {} visit",
-            option("provider"),
-            option("provider"),
-        )
+    drugs = _checked_drugs(drug, window, provider)
     with closing(OmopTables(source, schema)) as tables:
         exposures = {
             name: _exposures(tables, concepts, descendants=descendants)
             for name, concepts in drugs.items()
         }
         steps = [("persons", tables.read("person", ["person_id"])["person_id"].n_unique())]
-        candidates = _visits(tables, visits, steps)
-        if new_users:
-            new = [_new(candidates, given) for given in exposures.values()]
-            candidates = candidates.filter(reduce(operator.or_, new))
-            which = "the drug" if len(drugs) == 1 else "all of the drugs"
-            left = candidates["person_id"].n_unique()
-            steps.append((f"persons with a visit before they ever had {which}", left))
-        for text in eligible:
-            candidates = _with_event(tables, candidates, text, same_day, steps)
-        index = candidates.sort("person_id", "visit_start_date", "visit_occurrence_id").unique(
-            "person_id", keep="first", maintain_order=True
-        )
-        if not index.height:
-            listed = "; ".join(f"{words}: {count:,}" for words, count in steps)
-            raise InputError(f"no visit of '{tables.name}' is eligible ({listed})")
-        table = decided(index, exposures, window, new_users=new_users)
+        table = _index_visits(tables, visits, eligible, exposures, steps, new_users, same_day)
+        table = _decided(table, exposures, window, new_users=new_users)
         if provider == "drug":
             table = table.with_columns(pl.coalesce("drug_provider", PHYSICIAN).alias(PHYSICIAN))
-        table = table.select(
-            "person_id", PHYSICIAN, *drugs, "visit_start_date", "visit_occurrence_id"
-        )
+        table = table.select("person_id", PHYSICIAN, *drugs, _VISIT, "visit_occurrence_id")
         for text in covariates:
-            covariate = parse_covariate(tables, text)
-            table = add_covariate(tables, table, covariate, same_day, steps)
-    checked_date(date, table.columns)
+            table = _with_covariate(tables, table, text, same_day, steps)
+    if date is not None and not date.strip():
+        raise InputError("{} is empty; name the column for the date of the visit", option("date"))
+    if date is not None and date in (*table.columns, *_TAKEN):
+        raise InputError("{} is '{}', which another column is called", option("date"), date)
     for name in drugs:
         given = name if isinstance(drug, Mapping) else "treated"
         steps.append((f"{given} within {window} days", int(table[name].sum() or 0)))
         if len(drugs) > 1 and table[name].null_count():
             steps.append((f"{name} had before", table[name].null_count()))
-    dated = [] if date is None else [pl.col("visit_start_date").alias(date)]
     first = ("person_id", PHYSICIAN, *drugs)
+    dated = [] if date is None else [_VISIT.alias(date)]
     others = pl.exclude(*first, "visit_start_date", "visit_occurrence_id")
     return OmopPatients(table.select(*first, *dated, others), steps, tuple(drugs))
-
-
-def _visits(
-    tables: OmopTables, visits: Sequence[int], steps: list[tuple[str, int]]
-) -> pl.DataFrame:
-    table = tables.read(
-        "visit_occurrence",
-        ["visit_occurrence_id", "person_id", "visit_start_date", "provider_id"],
-        ("visit_concept_id", list(visits)) if visits else None,
-    )
-    known = table.drop_nulls(["visit_start_date", "person_id"])
-    steps.append(("persons with a visit of the kind", known["person_id"].n_unique()))
-    known = known.drop_nulls("provider_id")
-    steps.append(("persons with a visit whose provider is known", known["person_id"].n_unique()))
-    return known
-
-
-def _with_event(
-    tables: OmopTables,
-    visits: pl.DataFrame,
-    text: str,
-    same_day: bool,
-    steps: list[tuple[str, int]],
-) -> pl.DataFrame:
-    wanted = parse_covariate(tables, text)
-    if wanted.table is None:
-        raise InputError(f"'{text}' cannot be a condition of eligibility; give condition:CONCEPT")
-    dates = wanted.events(tables).group_by("person_id").agg(pl.col("date").min().alias("since"))
-    joined = visits.join(dates, on="person_id", how="inner", maintain_order="left")
-    left = joined.filter(known_before("since", same_day)).drop("since")
-    steps.append((f"persons with {wanted.name} before a visit", left["person_id"].n_unique()))
-    return left
 
 
 def parse_drugs(texts: Sequence[str]) -> dict[str, list[int]]:
@@ -214,13 +167,24 @@ def parse_drugs(texts: Sequence[str]) -> dict[str, list[int]]:
 
 def parse_concept(text: str) -> int:
     """Return a concept."""
-    if not is_concept(text):
+    if not _is_concept(text):
         raise InputError(f"concept '{text}' is not a number; OMOP concepts are, such as 1545958")
     return int(text)
 
 
-def checked_drugs(drug: Sequence[int] | Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+def _is_concept(text: str) -> bool:
+    """Tell whether a text is a number of the type that the CDM gives to concepts."""
+    return text.isascii() and text.isdigit() and int(text) < 2**31
+
+
+def _checked_drugs(
+    drug: Sequence[int] | Mapping[str, Sequence[int]], window: int, provider: str
+) -> dict[str, list[int]]:
     """Return the concepts of every drug by the name of its column, if they can be decisions."""
+    if window < 0:
+        raise InputError("{} is {}; give 0 days or more", option("window"), window)
+    if provider not in ("visit", "drug"):
+        raise InputError(f"provider '{provider}' is not known; give visit or drug")
     named = drug if isinstance(drug, Mapping) else {DECISION: drug}
     drugs = {name: list(concepts) for name, concepts in named.items()}
     if not 1 <= len(drugs) <= MOST_DECISIONS:
@@ -232,71 +196,245 @@ def checked_drugs(drug: Sequence[int] | Mapping[str, Sequence[int]]) -> dict[str
             raise InputError(f"a drug cannot be called '{name}', which is a column; name another")
         if not concepts:
             raise InputError(f"drug '{name}' has no concept; give one, such as {name}=1545958")
+    if provider == "drug" and len(drugs) > 1:
+        raise InputError(
+            "{} drug is for one drug; several may have several prescribers, so that "
+            "decisions are those of the visit: give {} visit",
+            option("provider"),
+            option("provider"),
+        )
     return drugs
 
 
 def _exposures(tables: OmopTables, drug: Sequence[int], *, descendants: bool) -> pl.DataFrame:
-    """Return when a drug was given to whom."""
+    """Return when a drug was given to whom, by which prescriber."""
+    table, concept, date = EVENTS["drug"]
     wanted = set(drug)
     if descendants and tables.has("concept_ancestor"):
         column, ancestors = "descendant_concept_id", ("ancestor_concept_id", list(drug))
         wanted |= set(tables.read("concept_ancestor", [column], ancestors)[column].to_list())
-    columns = ["person_id", "drug_concept_id", _DATE]
     exposures = tables.read(
-        "drug_exposure", columns, ("drug_concept_id", sorted(wanted)), optional=["provider_id"]
+        table, ["person_id", date], (concept, sorted(wanted)), optional=["provider_id"]
     )
     if exposures.height:
-        return exposures.rename({"provider_id": "drug_provider"})
-    every = tables.read("drug_exposure", ["drug_concept_id"])["drug_concept_id"]
-    common = every.value_counts(sort=True)["drug_concept_id"].head(3)
-    most = ", ".join(str(concept) for concept in common)
+        return exposures.rename({"provider_id": "drug_provider", date: "date"})
+    common = tables.read(table, [concept])[concept].value_counts(sort=True)[concept].head(3)
+    most = ", ".join(map(str, common))
     raise InputError(
         f"no drug exposure of '{tables.name}' has the concept {', '.join(map(str, drug))}"
         + (f"; the most frequent are {most}" if most else "; the table is empty")
     )
 
 
+def _index_visits(
+    tables: OmopTables,
+    kinds: Sequence[int],
+    eligible: Sequence[str],
+    exposures: Mapping[str, pl.DataFrame],
+    steps: list[tuple[str, int]],
+    new_users: bool,
+    same_day: bool,
+) -> pl.DataFrame:
+    """Return the first eligible visit of every person; count who is left after every step."""
+
+    def count(words: str) -> None:
+        steps.append((words, visits["person_id"].n_unique()))
+
+    visits = tables.read(
+        "visit_occurrence",
+        ["visit_occurrence_id", "person_id", "visit_start_date", "provider_id"],
+        ("visit_concept_id", list(kinds)) if kinds else None,
+    ).drop_nulls(["visit_start_date", "person_id"])
+    count("persons with a visit of the kind")
+    visits = visits.drop_nulls("provider_id")
+    count("persons with a visit whose provider is known")
+    if new_users:
+        new = pl.DataFrame([_new(visits, given).alias(name) for name, given in exposures.items()])
+        visits = visits.filter(new.select(pl.any_horizontal(pl.all())).to_series())
+        which = "the drug" if len(exposures) == 1 else "all of the drugs"
+        count(f"persons with a visit before they ever had {which}")
+    for text in eligible:
+        wanted = _parsed(tables, text)
+        if wanted.kind not in EVENTS:
+            raise InputError(
+                f"'{text}' cannot be a condition of eligibility; give condition:CONCEPT"
+            )
+        since = _events(tables, wanted).group_by("person_id").agg(pl.col("date").min())
+        joined = visits.join(since, on="person_id", how="inner", maintain_order="left")
+        visits = joined.filter(_known_before(same_day)).drop("date")
+        count(f"persons with {wanted.name} before a visit")
+    if not visits.height:
+        listed = "; ".join(f"{words}: {count:,}" for words, count in steps)
+        raise InputError(f"no visit of '{tables.name}' is eligible ({listed})")
+    return visits.sort("person_id", "visit_start_date", "visit_occurrence_id").unique(
+        "person_id", keep="first", maintain_order=True
+    )
+
+
 def _new(visits: pl.DataFrame, given: pl.DataFrame) -> pl.Series:
     """Tell of every visit whether the person has not had a drug before its day."""
-    first = given.group_by("person_id").agg(pl.col(_DATE).min())
-    had = visits.join(first, on="person_id", how="left", maintain_order="left")
-    return had[_DATE].is_null() | (had["visit_start_date"] <= had[_DATE]).fill_null(False)
+    first = given.group_by("person_id").agg(pl.col("date").min())
+    dated = visits.select("person_id", _VISIT)
+    had = dated.join(first, on="person_id", how="left", maintain_order="left")
+    return had["date"].is_null() | (had["visit_start_date"] <= had["date"]).fill_null(False)
 
 
-def decided(
-    index: pl.DataFrame, exposures: Mapping[str, pl.DataFrame], window: int, *, new_users: bool
+def _decided(
+    visits: pl.DataFrame, exposures: Mapping[str, pl.DataFrame], window: int, *, new_users: bool
 ) -> pl.DataFrame:
     """Add a column per drug: given within the window or not; missing if it was had before.
 
-    The prescriber of the drug, `drug_provider`, is that of one drug alone.
+    The prescriber of the drug, `drug_provider`, is that of the first drug.
     """
-    table = index
+    table = visits
     for name, given in exposures.items():
         within = (
-            index.select("person_id", "visit_start_date")
+            visits.select("person_id", _VISIT)
             .join(given, on="person_id", how="inner")
-            .filter(
-                (pl.col(_DATE) >= pl.col("visit_start_date"))
-                & (pl.col(_DATE) <= pl.col("visit_start_date") + pl.duration(days=window))
-            )
-            .sort("person_id", _DATE, "drug_provider", nulls_last=True)
+            .filter(pl.col("date").is_between(_VISIT, _VISIT + pl.duration(days=window)))
+            .sort("person_id", "date", "drug_provider", nulls_last=True)
             .unique("person_id", keep="first", maintain_order=True)
             .select("person_id", pl.lit(1, dtype=pl.Int8).alias(name), "drug_provider")
         )
-        if len(exposures) > 1:
-            within = within.drop("drug_provider")
-        table = table.join(within, on="person_id", how="left", maintain_order="left")
-        table = table.with_columns(pl.col(name).fill_null(0))
+        table = table.join(within, on="person_id", how="left", maintain_order="left", suffix="*")
+        table = table.with_columns(pl.col(name).fill_null(0)).select(pl.exclude("drug_provider*"))
         if new_users and len(exposures) > 1:
             table = table.with_columns(table[name].set(~_new(table, given), None))
     return table
 
 
-def checked_date(name: str | None, taken: Sequence[str]) -> None:
-    """Refuse a name for the column of the visit's date that another column has."""
-    if name is None:
-        return
-    if not name.strip():
-        raise InputError("{} is empty; name the column for the date of the visit", option("date"))
-    if name in taken or name in _TAKEN:
-        raise InputError("{} is '{}', which another column is called", option("date"), name)
+@dataclass(frozen=True)
+class _Covariate:
+    """A covariate to be built: of a kind of event, or of what the person table says.
+
+    Events have a concept. Of a measurement the unit that counts may be given by concept or name.
+    """
+
+    name: str
+    kind: str
+    concept: int = 0
+    unit: str = ""
+
+
+def _parsed(tables: OmopTables, text: str) -> _Covariate:
+    """Understand `age`, `measurement:CONCEPT`, `name=condition:CONCEPT` or a bare concept."""
+    name, named, wanted = (part.strip() for part in text.rpartition("="))
+    if wanted in _OF_PERSON:
+        return _Covariate(name or wanted, wanted)
+    kind, colon, concept = wanted.partition(":") if ":" in wanted else ("", "", wanted)
+    concept, _, unit = concept.partition(":")
+    if not _is_concept(concept.strip()) or (colon and kind not in EVENTS):
+        raise InputError(
+            f"covariate '{text}' is not understood; give age, sex, race, ethnicity, "
+            "measurement:CONCEPT, condition:CONCEPT or drug:CONCEPT"
+        )
+    if unit and kind != "measurement":
+        raise InputError(f"covariate '{text}' names a unit, which measurements alone have")
+    number, known_as, domain = int(concept), "", ""
+    if tables.has("concept"):
+        known = tables.read("concept", ["concept_name", "domain_id"], ("concept_id", [number]))
+        known_as, domain = known.row(0) if known.height else ("", "")
+    kind = kind if colon else (domain or "").lower()
+    if kind not in EVENTS:
+        raise InputError(
+            f"what concept {number} is cannot be told from the table 'concept'; write "
+            f"measurement:{number} or condition:{number}"
+        )
+    return _Covariate(name if named else known_as or f"{kind} {number}", kind, number, unit.strip())
+
+
+def _events(tables: OmopTables, covariate: _Covariate) -> pl.DataFrame:
+    """Return person_id, date and, of measurements, value and unit of all events."""
+    table, concept, date = EVENTS[covariate.kind]
+    columns, optional = ["person_id", date], []
+    if covariate.kind == "measurement":
+        columns.append("value_as_number")
+        optional = ["unit_concept_id", "unit_source_value"]
+    events = tables.read(table, columns, (concept, [covariate.concept]), optional=optional)
+    if not events.height:
+        raise InputError(
+            f"no row of '{table}' in '{tables.name}' has the concept {covariate.concept}"
+        )
+    return events.rename({date: "date"}).drop_nulls("date")
+
+
+def _known_before(same_day: bool) -> pl.Expr:
+    """Tell whether a date lies before that of the visit, or on the same day where that counts."""
+    return pl.col("date") <= _VISIT if same_day else pl.col("date") < _VISIT
+
+
+def _with_covariate(
+    tables: OmopTables,
+    table: pl.DataFrame,
+    text: str,
+    same_day: bool,
+    steps: list[tuple[str, int]],
+) -> pl.DataFrame:
+    """Add a column with what was known before each patient's visit."""
+    covariate = _parsed(tables, text)
+    if covariate.name in table.columns:
+        raise InputError(f"two covariates are called '{covariate.name}'; name one with name=...")
+    if covariate.kind not in EVENTS:
+        joined = table.join(_persons(tables), on="person_id", how="left", maintain_order="left")
+        return joined.select(*table.columns, _OF_PERSON[covariate.kind].alias(covariate.name))
+    events = (
+        table.select("person_id", _VISIT)
+        .join(_events(tables, covariate), on="person_id", how="inner", maintain_order="left_right")
+        .filter(_known_before(same_day))
+    )
+    if covariate.kind == "measurement":
+        latest = (
+            _in_one_unit(events.drop_nulls("value_as_number"), covariate, steps)
+            # Of several values of one day the largest counts, whatever the order of rows.
+            .sort("person_id", "date", "value_as_number")
+            .unique("person_id", keep="last", maintain_order=True)
+            .select("person_id", pl.col("value_as_number").alias(covariate.name))
+        )
+        return table.join(latest, on="person_id", how="left", maintain_order="left")
+    ever = table["person_id"].is_in(events["person_id"].unique().implode())
+    return table.with_columns(ever.cast(pl.Int8).alias(covariate.name))
+
+
+def _in_one_unit(
+    events: pl.DataFrame, covariate: _Covariate, steps: list[tuple[str, int]]
+) -> pl.DataFrame:
+    """Return the values of one unit; values of several are not numbers of one thing."""
+    concept = pl.col("unit_concept_id").cast(pl.String).replace({"0": None})
+    source = pl.col("unit_source_value").str.strip_chars().str.to_lowercase().replace({"": None})
+    events = events.with_columns(pl.coalesce(concept, source).alias("unit"))
+    units = events["unit"].drop_nulls().unique().sort().to_list()
+    listed = ", ".join(units[:5]) or "no unit"
+    if covariate.unit:
+        chosen = events.filter(pl.col("unit") == covariate.unit.lower())
+        if not chosen.height:
+            raise InputError(
+                f"no value of measurement {covariate.concept} before a visit is in the unit "
+                f"'{covariate.unit}'; it is in {listed}"
+            )
+        return chosen
+    if len(units) > 1:
+        raise InputError(
+            f"the values of measurement {covariate.concept} are in {len(units)} units "
+            f"({listed}); take those of one unit with "
+            f"measurement:{covariate.concept}:{units[0]}"
+        )
+    without = events["unit"].null_count()
+    if units and without:
+        steps.append((f"values of {covariate.name} without a unit, taken for {units[0]}", without))
+    return events
+
+
+def _persons(tables: OmopTables) -> pl.DataFrame:
+    """Return what the table of persons tells; one who is described in two ways is nobody."""
+    persons = tables.read(
+        "person",
+        ["person_id", "gender_concept_id", "year_of_birth"],
+        optional=["month_of_birth", "day_of_birth", "race_concept_id", "ethnicity_concept_id"],
+    ).unique()
+    twice = persons.filter(pl.col("person_id").is_duplicated())["person_id"]
+    if len(twice):
+        raise InputError(
+            f"table 'person' of '{tables.name}' describes {twice.n_unique():,} persons in two ways "
+            f"(person_id {twice.sort()[0]} among them); keep one row of each"
+        )
+    return persons

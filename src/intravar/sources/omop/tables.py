@@ -11,8 +11,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from intravar.errors import InputError, option
-from intravar.sources.databases.base import open_database, quoted
-from intravar.sources.databases.connections import Database
+from intravar.sources.databases import Database, open_database, quoted
 from intravar.sources.paths import database_kind, existing, open_zip, read_member, without_password
 from intravar.sources.plain import plain_column
 from intravar.text import MISSING, first_line
@@ -102,7 +101,7 @@ class OmopTables:
         try:
             stored = self._stored(actual)
             spelled = {name.lower(): name for name in stored.collect_schema().names()}
-            for column in columns:
+            for column in (*columns, *([] if where is None else [where[0]])):
                 if column not in spelled:
                     raise InputError(f"table '{table}' of '{self.name}' has no column '{column}'")
             names = {spelled[name]: name for name in (*columns, *optional) if name in spelled}
