@@ -9,8 +9,7 @@ import pytest
 
 from intravar import InputError, check
 from intravar.preparation.decisions import code_decision, physician_names
-from intravar.preparation.kinds import understand
-from intravar.preparation.roles import identifier
+from intravar.preparation.kinds import identifier, understand
 from intravar.publication.checks import column_rows
 
 NAN = float("nan")

@@ -1,19 +1,21 @@
 """Copies of rows and patients who come again are found; patients alike by chance are not."""
 
+from typing import NamedTuple
+
 import numpy as np
 import polars as pl
 import pytest
 
 import intravar
 from intravar import InputError, Request, check
+from intravar.arrays import IntArray
 from intravar.preparation.duplicates import (
     AGAIN,
     COPIES,
-    RepeatedRows,
     find_repeated_rows,
     learn_copies,
 )
-from intravar.preparation.roles import assign_roles
+from intravar.preparation.kinds import assign_roles
 from intravar.publication import check_lines
 
 
@@ -35,11 +37,17 @@ def coarse(n: int = 600, n_physicians: int = 6) -> pl.DataFrame:
     )
 
 
-def found(table: pl.DataFrame, patient: str | None = None) -> RepeatedRows:
+class Repeated(NamedTuple):
+    group: IntArray
+    n_copies: int
+    n_again: int
+
+
+def found(table: pl.DataFrame, patient: str | None = None) -> Repeated:
     roles = assign_roles(
         table.columns, Request(physician="physician", decision="decision", patient=patient)
     )
-    return find_repeated_rows(table, roles, learn_copies(table, roles)[0])
+    return Repeated(*find_repeated_rows(table, roles, learn_copies(table, roles)[0]))
 
 
 def test_nothing_is_found_where_nothing_is() -> None:

@@ -14,8 +14,7 @@ from intravar.errors import InputError
 from intravar.preparation.check import checked
 from intravar.preparation.sample import draw, take_census
 from intravar.request import Request
-from intravar.sources import read_source
-from intravar.sources import databases
+from intravar.sources import databases, read_source
 from intravar.sources.reading import ROW, scan_source
 from intravar.sources.texts import text_forms
 from postgres import server
@@ -74,6 +73,19 @@ def test_the_same_from_every_source(
             compared(*given(as_postgresql(url)(table, tmp_path)))
     else:
         compared(*given(WRITERS[kind](table, tmp_path)))
+
+
+def test_a_batch_with_an_empty_column(
+    table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that have no value do not tell what a column holds."""
+    monkeypatch.setattr(databases, "AT_A_TIME", 90)
+    late = table.with_columns(pl.when(pl.int_range(pl.len()) >= 100).then(pl.col("weight")))
+    with server(tmp_path / "server") as url:
+        source, options = as_postgresql(url)(late, tmp_path)
+        scanned = scan_source(source, lambda: tmp_path, least=100, **options)
+    assert scanned is not None
+    assert scanned.lazy.collect()["weight"].null_count() == 100
 
 
 def given(written: Any) -> tuple[Any, dict[str, Any]]:

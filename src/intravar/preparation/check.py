@@ -17,13 +17,13 @@ import polars as pl
 from intravar.errors import InputError, counted_among, errors_in, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import REPEATS, CommonEstimator, Size
+from intravar.observed import Observed
 from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.decisions import Panels
 from intravar.preparation.duplicates import COPIES
-from intravar.preparation.kinds import understand_as
+from intravar.preparation.kinds import assign_roles, missing_column, understand_as
 from intravar.preparation.prepare import Prepared, prepare, strata_of
 from intravar.preparation.recipe import Recipe
-from intravar.preparation.roles import assign_roles, missing_column
 from intravar.preparation.sample import (
     CODE,
     Census,
@@ -38,6 +38,7 @@ from intravar.preparation.sample import (
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources.plain import far_columns, plain_table
 from intravar.sources.reading import ROW, Scanned, population_of, read_whole, scan_source
+from intravar.wording import Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,11 +173,25 @@ def checked_each(
             from intravar.preparation.periods import check_period
 
             check_period(request.period)
-        _refuse_strata(request, method)
-        in_parts = not whole and may_go_in_parts(request)
+        for name in ("by", "date"):
+            if getattr(request, name) is not None and not DESCRIBED[method].predicts:
+                able = [each for each, estimator in METHODS.items() if estimator.predicts]
+                raise InputError(
+                    "{} compares by predictions of every decision, and method '{}' makes none; "
+                    "choose {}, or leave {} out",
+                    option(name),
+                    method,
+                    " or ".join(able),
+                    option(name),
+                )
+        # In parts only if all methods can score physicians by what was learned from others.
+        methods = [METHODS.get(each) for each in (method, *request.methods)]
+        in_parts = not whole and request.case is None
+        in_parts = in_parts and all(each and issubclass(each, CommonEstimator) for each in methods)
         if in_parts:
-            spool = spool or folder_for_now
-            large = scan_source(source, spool, least=request.sample, **request.reading)
+            large = scan_source(
+                source, spool or folder_for_now, least=request.sample, **request.reading
+            )
             if large is not None:
                 # Whoever reads it as a whole says which line or value does not fit.
                 with suppress(pl.exceptions.PolarsError):
@@ -185,52 +200,24 @@ def checked_each(
         return _look(stored, request, method, request.sample if in_parts else stored.n_rows)
 
 
-def _refuse_strata(request: Request, method: str) -> None:
-    """Refuse subgroups and periods where the method has nothing to compare them by."""
-    for name in ("by", "date"):
-        if getattr(request, name) is not None and not DESCRIBED[method].predicts:
-            able = [each for each, estimator in METHODS.items() if estimator.predicts]
-            raise InputError(
-                "{} compares by predictions of every decision, and method '{}' makes none; "
-                "choose {}, or leave {} out",
-                option(name),
-                method,
-                " or ".join(able),
-                option(name),
-            )
-
-
-def may_go_in_parts(request: Request) -> bool:
-    """Tell whether all methods can score physicians by what was learned from others."""
-    named = (request.method or default_method(), *request.methods)
-    if request.case is not None or "all" in named:
-        return False
-    return all(name in METHODS and issubclass(METHODS[name], CommonEstimator) for name in named)
-
-
-def _labelled(request: Request, columns: Sequence[str]) -> Request:
-    """Return a request with the labels of columns that the table has."""
-    for column, label in request.labels:
-        if column not in columns and not isinstance(label, SharedLabel):
-            raise missing_column(column, columns)
-    return replace(request, labels=tuple(each for each in request.labels if each[0] in columns))
-
-
 def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[str, Check]:
     """Look at everybody's numbers, and at the columns of all patients or, of many, of a sample."""
     stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
-    request = _labelled(request, stored)
-    asked = request.of_each()
-    roles = {name: assign_roles(stored, alone) for name, alone in asked.items()}
-    first, decisions = next(iter(roles.values())), [each.decision for each in roles.values()]
+    for column, label in request.labels:
+        if column not in stored and not isinstance(label, SharedLabel):
+            raise missing_column(column, stored)
+    labels = tuple(each for each in request.labels if each[0] in stored)
+    asked = replace(request, labels=labels).of_each()
+    roles = [assign_roles(stored, alone) for alone in asked.values()]
+    first, decisions = roles[0], [each.decision for each in roles]
     as_text = (first.physician, *decisions, *first.categorical)
     rows, forms = population_of(scanned, request.where, as_text)
     census = take_census(
         scanned, first.physician, decisions, positive=request.decision_positive, rows=rows
     )
     n_patients = int(census.n_patients.sum())
-    size = n_patients if n_patients <= most else sample_of(most, len(stored))
-    drawn = draw(census, size, request.random_state)
+    n_sampled = n_patients if n_patients <= most else sample_of(most, len(stored))
+    drawn = draw(census, n_sampled, request.random_state)
     table = sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
     is_sample = len(drawn.codes) < len(census.named) or not drawn.whole.all()
 
@@ -240,56 +227,56 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
         return plain_table(different, first.categorical, forms=forms)[0][name]
 
     strata = strata_of(values, first) if is_sample else None
-    each = {}
-    for (name, alone), counts in zip(asked.items(), census.counts, strict=True):
+    checks = {}
+    for (name, alone), own, counts in zip(asked.items(), roles, census.counts, strict=True):
         chosen = alone.covariates is not None
-        prepared, notes = prepare(census, counts, table, roles[name], forms, strata, chosen=chosen)
+        prepared, notes = prepare(census, counts, table, own, forms, strata, chosen=chosen)
         observed = replace(prepared.observed, as_pandas=scanned.as_pandas)
-        result = Check(
+        prepared = replace(prepared, observed=observed)
+        panels, beyond, n_read = (observed.named, *observed.counts), None, 0
+        if is_sample:
+            prepared, dropped = _dropped_of_all(prepared, census, counts)
+            panels = (census.named, counts.n_patients, counts.n_for)
+            beyond = Beyond(census, counts, drawn, dropped)
+            n_read = beyond.n_read(observed.covariates.shape[1])
+            notes += _notes_on_sample(beyond, observed, alone.words)
+        checks[name] = Check(
             alone,
             scanned.name,
             (*scanned.notes, *notes),
-            replace(prepared, observed=observed),
-            Panels.of(observed.named, *observed.counts, alone.min_panel),
+            prepared,
+            Panels.of(*panels, alone.min_panel),
             method,
-            estimate_cost(Size.of(observed), METHODS.get(method), periods=prepared.periods),
+            estimate_cost(
+                Size.of(observed),
+                METHODS.get(method),
+                n_patients=n_read,
+                periods=prepared.periods,
+            ),
+            beyond,
         )
-        each[name] = _with_others(result, census, counts, drawn) if is_sample else result
-    return each
+    return checks
 
 
-def _with_others(sampled: Check, census: Census, counts: Counts, drawn: Drawn) -> Check:
-    """Return what was found in a sample with what is known of everybody else."""
-    prepared, request = sampled.prepared, sampled.request
-    recipe = prepared.recipe
-    known = census.known(counts)
+def _dropped_of_all(
+    prepared: Prepared, census: Census, counts: Counts
+) -> tuple[Prepared, dict[str, int]]:
+    """Return a sample with the rows that are dropped in the whole table; and those dropped in it.
+
+    Copies are counted in all rows, others are as many as in the sample.
+    """
+    recipe, known = prepared.recipe, census.known(counts)
     _refuse_odd_values(known, recipe)
     dropped = {why: count for why, count in prepared.dropped.items() if why not in counts.dropped}
     n_sampled, n_rows = len(prepared.rows) + sum(dropped.values()), int(counts.n_patients.sum())
-    # Copies are counted in all rows, others are as many as in the sample.
     of_all = {why: round(count * n_rows / n_sampled) for why, count in dropped.items()}
     if recipe.copies is not None:
         of_all[COPIES] = recipe.copies.count(known, n_rows, [CODE, counts.column])
-    size = Size.of(prepared.observed)
-    beyond = Beyond(census, counts, drawn, dropped)
-    return replace(
-        sampled,
-        prepared=replace(prepared, dropped=counts.dropped | of_all),
-        notes=(*sampled.notes, *_notes_on_sample(beyond, prepared, request)),
-        panels=Panels.of(census.named, counts.n_patients, counts.n_for, request.min_panel),
-        cost=estimate_cost(
-            size,
-            METHODS[sampled.method],
-            n_patients=beyond.n_read(size.n_covariates),
-            periods=prepared.periods,
-        ),
-        beyond=beyond,
-    )
+    return replace(prepared, dropped=counts.dropped | of_all), dropped
 
 
-def _notes_on_sample(beyond: Beyond, prepared: Prepared, request: Request) -> list[str]:
+def _notes_on_sample(beyond: Beyond, observed: Observed, words: Words) -> list[str]:
     """Say how large the sample is, and of whom not all patients are read."""
-    observed, words = prepared.observed, request.words
     of_one = most_read(observed.covariates.shape[1])
     notes = [
         f"a sample of {observed.n_patients:,} {words.cases} of "

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.panels import HashArray
-from intravar.preparation.roles import identifier, names_patients
+from intravar.preparation.kinds import identifier, names_patients
 from intravar.request import Request
 from intravar.sources.plain import plain_column
 from intravar.text import is_plain
@@ -37,19 +37,6 @@ AGAIN = "the same {case} is in another row of the {decider}"
 CASE_AGAIN = "the same case is in another row of the {decider} (seen twice, and counted there)"
 
 
-@dataclass(frozen=True, eq=False)
-class RepeatedRows:
-    """Which rows are one patient: `group` has a number per row, which rows of one patient share.
-
-    Exact copies of a row, and rows of patients who were in the table before, are counted without
-    one of each.
-    """
-
-    group: IntArray
-    n_copies: int
-    n_again: int
-
-
 def each_once(
     table: pl.DataFrame, roles: Request, rule: CopyRule | None
 ) -> tuple[IntArray, dict[str, int]]:
@@ -58,8 +45,8 @@ def each_once(
     Which one is kept follows from what the rows hold, not from their order. Decisions are 0 and 1
     by now. Returns the rows that are kept, rising, and how many are not, by reason.
     """
-    repeated = find_repeated_rows(table, roles, rule)
-    if not (repeated.n_copies or repeated.n_again):
+    group, n_copies, n_again = find_repeated_rows(table, roles, rule)
+    if not (n_copies or n_again):
         return np.arange(table.height), {}
     # Whoever decided is the same among those of whom one is kept, whatever the name.
     described = (name for name in sorted(table.columns) if name != roles.physician)
@@ -67,31 +54,35 @@ def each_once(
     texts = table.select(pl.col(plain).cast(pl.String))  # 1 and "1" are one id
     order = np.argsort(texts.hash_rows(seed=0).to_numpy(), kind="stable")
     who = table[roles.physician].rank("dense").to_numpy().astype(np.int64)
-    _, first = np.unique(np.column_stack([who, repeated.group])[order], axis=0, return_index=True)
+    _, first = np.unique(np.column_stack([who, group])[order], axis=0, return_index=True)
     kept = np.sort(order[first])
     n_left_out = table.height - len(kept)
     again = AGAIN if roles.case is None or roles.patient != roles.case else CASE_AGAIN
     dropped = {
-        COPIES: min(repeated.n_copies, n_left_out),
-        again: max(0, n_left_out - repeated.n_copies),
+        COPIES: min(n_copies, n_left_out),
+        again: max(0, n_left_out - n_copies),
     }
     return kept, {reason: count for reason, count in dropped.items() if count}
 
 
-def find_repeated_rows(table: pl.DataFrame, roles: Request, rule: CopyRule | None) -> RepeatedRows:
+def find_repeated_rows(
+    table: pl.DataFrame, roles: Request, rule: CopyRule | None
+) -> tuple[IntArray, int, int]:
     """Find copies of rows and patients who come again.
 
     Patients are known by the column that names them, by default by every column whose name says
-    that it does. Without a rule rows that agree are no copies.
+    that it does. Without a rule rows that agree are no copies. Returns a number per row, which rows
+    of one patient share; and how many rows are exact copies, and how many are of patients who were
+    in the table before, both without one of each.
 
     Examples
     --------
-    >>> from intravar.preparation.roles import assign_roles
+    >>> from intravar.preparation.kinds import assign_roles
     >>> table = pl.DataFrame({"doctor": ["a", "a", "b"], "drug": [1, 0, 1], "age": [50, 51, 62],
     ...                       "patient_id": [7, 7, 8]})
     >>> roles = assign_roles(table.columns, Request(physician="doctor", decision="drug"))
-    >>> repeated = find_repeated_rows(table, roles, None)
-    >>> repeated.group.tolist(), repeated.n_again
+    >>> group, _, n_again = find_repeated_rows(table, roles, None)
+    >>> group.tolist(), n_again
     ([0, 0, 1], 1)
     """
     named = [roles.patient] if roles.patient else [*filter(names_patients, table.columns)]
@@ -105,9 +96,9 @@ def find_repeated_rows(table: pl.DataFrame, roles: Request, rule: CopyRule | Non
     n_again = table.height - len(np.unique(_joined(links, table.height)))
     copied = None if rule is None else rule.groups(table, roles)
     if copied is None:
-        return RepeatedRows(_joined(links, table.height), 0, n_again)
+        return _joined(links, table.height), 0, n_again
     n_copies = table.height - len(np.unique(copied))
-    return RepeatedRows(_joined([*links, copied], table.height), n_copies, n_again)
+    return _joined([*links, copied], table.height), n_copies, n_again
 
 
 def _joined(links: list[IntArray], n_rows: int) -> IntArray:

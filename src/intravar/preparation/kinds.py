@@ -1,19 +1,162 @@
-"""What a column holds: numbers, dates, categories, an identifier, or nothing to compare by."""
+"""What columns are: who decided, which names patients, which hold numbers, dates or categories."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
-from intravar.errors import InputError, RowError, option
-from intravar.preparation.roles import FEW_ROWS, identifier
+from intravar.errors import InputError, RowError, did_you_mean, option
+from intravar.request import Request
 from intravar.sources.plain import as_names, plain_column
 from intravar.sources.texts import MOSTLY, odd_dates, typed_texts, unreadable
-from intravar.text import shortened, without_missing
+from intravar.text import clean_name, shortened, without_missing
+
+#: Below this many rows no column is taken for an identifier by its values.
+FEW_ROWS = 20
+#: From this many rows on, whole numbers that never repeat on a short stretch are numbers of rows.
+MANY_ROWS = 100
+#: A column called an identifier is one if it has more different values than this share of rows.
+NAMED_SHARE = 0.3
+
+_WORD = r"(?:^|[_\W])"
+_END = r"(?:$|[_\W])"
+_ID = r"(?:id|ident\w*|no|nr|num|number|nummer|key|code|uuid|guid)"
+_PATIENT = rf"(?:patient|person|pat|pt|subject|participant)[_\W]?{_ID}|nhs|mrn|ssn"
+#: Names of columns by which a patient is known again.
+_KNOWN_BY = re.compile(
+    rf"{_WORD}(?:{_PATIENT}|(?:nhs|chi|hospital)[_\W]?(?:no|nr|num|number|nummer)){_END}"
+    r"|^(?:patient|person|subject|participant)$",
+    re.IGNORECASE,
+)
+#: Names of what belongs to one person, however often the person comes.
+_PERSONAL = re.compile(
+    rf"{_WORD}(?:{_PATIENT}|(?:client|case|nhs|chi)[_\W]?{_ID}"
+    r"|(?:patient|person|pat|pt|subject|participant|client|case|nhs|chi)[_\W]?name"
+    r"|(?:hospital|insurance|insured|study)[_\W]?(?:no|nr|num|number|nummer)"
+    r"|hicn|mbi|uuid|guid|(?:tele|cell)?phone|mobile|fax|e?[_-]?mail"
+    rf"|(?:first|last|sur|fore|family|full)[_\W]?name){_END}",
+    re.IGNORECASE,
+)
+#: Names of identifiers of anything: a site's id is one too, and a site may be compared.
+_ANY = re.compile(
+    r"^(?:row_?(?:names?|id|number|nr|no)|index|unnamed.*|id|.*[_\W](?:id|ids|key|nr|uuid|guid)"
+    r"|.*(?:Id|ID)|record|accession.*)$",
+    re.IGNORECASE,
+)
+#: Beyond this many, an error names only the first columns of a table.
+NAMED_COLUMNS = 12
+#: Fields of a request that name columns.
+_NAMING = (
+    *("physician", "decision", "covariates", "exclude", "after", "categorical"),
+    *("patient", "case", "date", "by"),
+)
+
+
+def assign_roles(columns: Sequence[str], request: Request) -> Request:
+    """Return a request in the names of a table, with every covariate that is in use.
+
+    A case is a patient whom a physician sees again; who is one patient is found out where no column
+    is named. A name that is not in the table is refused.
+
+    Examples
+    --------
+    >>> request = Request(physician="doctor", decision="drug")
+    >>> assign_roles(["doctor", "drug", "age"], request).covariates
+    ('age',)
+    """
+    named: dict[str, Any] = {}
+    for field in _NAMING:
+        if (given := getattr(request, field)) is not None:
+            one = isinstance(given, str)
+            names = [clean_name(name) for name in ([given] if one else given)]
+            named[field] = names[0] if one else tuple(names)
+            for name in filter(None, names):
+                if name not in columns:
+                    raise missing_column(name, columns)
+    roles = replace(request, **named)
+    physician, decision = roles.physician, roles.decision
+    if physician == decision:
+        raise InputError(f"column '{physician}' cannot be both who decided and what was decided")
+    for field in ("date", "by"):
+        if (name := named.get(field, "")) in (physician, decision):
+            other = "one who decided" if name == physician else "decision"
+            raise InputError(
+                "{} names '{}', which is the {}; name another", option(field), name, other
+            )
+    for name in roles.covariates or ():
+        if name in (physician, decision):
+            role = "physician" if name == physician else "decision"
+            raise InputError(f"column '{name}' is the {role}; it cannot be a covariate as well")
+    others = (physician, decision, roles.patient, roles.case, roles.date)
+    left_out = {*roles.exclude, *roles.after, *others}
+    listed = columns if roles.covariates is None else roles.covariates
+    kept = tuple(name for name in listed if name not in left_out)
+    if not kept:
+        raise InputError(
+            "no covariate is left to compare by; name some with {} or exclude fewer",
+            option("covariates"),
+        )
+    return replace(roles, covariates=kept, patient=roles.patient or roles.case)
+
+
+def missing_column(name: str, columns: Sequence[str]) -> InputError:
+    """Word the error for a column that is not there, with the nearest one that is."""
+    guess = did_you_mean(name, columns) or "."
+    first = ", ".join(shortened(column, 30) for column in columns[:NAMED_COLUMNS])
+    more = f" and {len(columns) - NAMED_COLUMNS} more" if len(columns) > NAMED_COLUMNS else ""
+    above = "; is there a title above the header? Delete it" if "column 2" in columns else ""
+    return InputError(f"there is no column '{name}'{guess} The table has {first}{more}{above}")
+
+
+def in_words(name: str) -> str:
+    """Return a name with its words apart: nhsNo is nhs_No."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+
+
+def names_patients(name: str) -> bool:
+    """Tell whether a column is called as one by which patients are known again.
+
+    Examples
+    --------
+    >>> names_patients("patientId"), names_patients("person"), names_patients("postcode")
+    (True, True, False)
+    """
+    return _KNOWN_BY.search(in_words(name)) is not None
+
+
+def identifier(column: pl.Series, present: pl.Series, part: float = 1.0) -> str:
+    """Say why a column of whole numbers or texts names patients or rows; "" if it does not.
+
+    The order of rows plays no part. `part` is the share of a table's rows that these are.
+
+    Examples
+    --------
+    >>> visits = pl.Series("patient_id", [3, 3, 5, 5, 9, 9])
+    >>> identifier(visits, visits)
+    'its name says that it is an id'
+    """
+    if column.dtype.is_float():
+        return ""
+    distinct = present.n_unique()
+    name = in_words(column.name)
+    if _PERSONAL.search(name) and distinct > min(FEW_ROWS, NAMED_SHARE * len(present)):
+        return "its name says that it is an id"
+    if len(present) < FEW_ROWS:
+        return ""
+    if column.dtype.is_integer() and distinct == len(present):
+        stretch = int(present.max()) - int(present.min()) + 1  # type: ignore[arg-type]
+        if stretch == distinct or (distinct >= MANY_ROWS and stretch * part <= 2 * distinct):
+            return "a different whole number in every row"
+    if _ANY.match(column.name) and distinct > NAMED_SHARE * len(present):
+        return "its name and its many different values say that it names rows"
+    return ""
+
 
 #: Numbers that are written where a value is not known.
 CODES = (-1, -7, -8, -9, -77, -88, -99, -999, -9999, 9, 77, 88, 99, 777, 888, 999, 9999, 99999)
@@ -103,10 +246,8 @@ def understand(
     if not len(present):
         return Column(name, "empty", column, "no value in any row")
     if column.dtype == pl.String and not categorical:
-        typed = typed_texts(column)
-        if typed.doubt:
-            raise doubtful(name, typed.doubt)
-        column, present = typed.values, typed.values.drop_nulls()
+        column = _meant(column)
+        present = column.drop_nulls()
     if present.n_unique() == 1:
         return Column(name, "constant", column, "the same value in every row")
     if categorical:
@@ -121,10 +262,15 @@ def understand(
     return Column(name, kind, numbers, note)
 
 
-def doubtful(name: str, doubt: str) -> InputError:
-    """Word the error for a column of which nobody knows what it means."""
-    exclude = option("exclude", name)
-    return InputError("in column '{}' {}, or drop the column with {}", name, doubt, exclude)
+def _meant(texts: pl.Series) -> pl.Series:
+    """Return texts by what they hold; a column of which nobody knows what it means is refused."""
+    typed = typed_texts(texts)
+    if typed.doubt:
+        exclude = option("exclude", texts.name)
+        raise InputError(
+            "in column '{}' {}, or drop the column with {}", texts.name, typed.doubt, exclude
+        )
+    return typed.values
 
 
 def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -> Column:
@@ -145,10 +291,7 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
         named = _names(column) if categorical else column.cast(pl.String)
         return Column(column.name, kind, named)
     if column.dtype == pl.String and column.null_count() < len(column):
-        typed = typed_texts(column)
-        if typed.doubt:
-            raise doubtful(column.name, typed.doubt)
-        column = typed.values
+        column = _meant(column)
     if column.null_count() == len(column):
         return Column(column.name, kind, column.cast(pl.Float64, strict=False))
     if _may_be(column.dtype, kind):

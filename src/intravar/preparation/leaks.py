@@ -19,9 +19,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from intravar.arrays import FloatArray
-from intravar.preparation.kinds import DAY, Column
+from intravar.preparation.kinds import DAY, Column, in_words
 from intravar.preparation.recipe import encode_with, learn_codings
-from intravar.preparation.roles import in_words
 from intravar.seeds import stream
 
 #: A single column that ranks the decisions this well is hardly known before them.

@@ -55,10 +55,12 @@ def series_of(name: str, values: Sequence[Any]) -> pl.Series:
     """
     known = [_known(value) for value in values]
     kinds = {type(value) for value in known if value is not None}
+    if not kinds:  # other rows of a larger table may tell
+        return pl.Series(name, known, dtype=pl.Null)
     if any(issubclass(kind, _NESTED) for kind in kinds):
         nested = [None if value is None else [str(value)] for value in known]
         return pl.Series(name, nested, dtype=pl.List(pl.String))
-    if kinds and kinds <= {int, bool, float} and kinds != {bool}:
+    if kinds <= {int, bool, float} and kinds != {bool}:
         if all(value is None or abs(value) <= EXACT for value in known if type(value) is not float):
             dtype = pl.Float64 if float in kinds else pl.Int64
             return pl.Series(name, known, dtype=dtype, strict=False)

@@ -19,8 +19,7 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option, unknown_name
 from intravar.observed import is_pandas
-from intravar.sources.delimited import scan_text
-from intravar.sources.files import read_file, scan_parquet
+from intravar.sources.files import read_file, scan_parquet, scan_text
 from intravar.sources.paths import database_kind, without_password
 from intravar.sources.plain import from_array, plain_table, series_of, with_clean_names
 from intravar.sources.texts import Forms, among, text_forms
