@@ -16,8 +16,7 @@ from every_source import WRITERS, as_postgresql
 from intravar import InputError, Request
 from intravar.sources import read_source
 from intravar.sources.plain import plain_table
-from intravar.sources.reading import ROW, population_of, scan_source
-from intravar.sources.selection import belongs
+from intravar.sources.reading import ROW, belongs, population_of, scan_source
 from intravar.where import columns_of, read_population
 from postgres import server
 from reference.population import Combined, Compared, IsMissing, Negated, Population, holds

@@ -167,15 +167,14 @@ def code_decision(
     name, usual = column.name, "a decision is a number, a text or true and false"
     column = checked_values(plain_column(column, keep=True), "the decision", usual)
     raw = clean_texts(column.cast(pl.String))
-    comparison = None if positive is None else _COMPARISON.match(positive)
-    if comparison is not None and (raw == positive).any():
-        comparison = None
-    wanted = None
-    if positive is not None and comparison is None:
-        wanted = str(_keys(pl.Series([positive]))[0])
+    comparison = wanted = None
+    if positive is not None:
+        comparison = None if (raw == positive).any() else _COMPARISON.match(positive)
+        wanted = None if comparison else str(_keys(pl.Series([positive]))[0])
     answers = pl.DataFrame({"text": raw, "count": 1 if counts is None else counts})
     texts, notes = _spelled_alike(answers, wanted, comparison is not None)
     texts = checked_values(texts.alias(name), "the decision", usual)
+    values = texts.drop_nulls().unique().sort().to_list()
     if comparison is not None:
         sign, limit = comparison.groups()
         numbers = _numbers(texts, comparison[0].strip())
@@ -184,18 +183,22 @@ def code_decision(
     elif positive is not None:
         coded, words = _keys(texts) == wanted, (positive, f"not {positive}")
         if not coded.any():
-            raise _never(texts, positive.strip())
+            guess = did_you_mean(positive.strip(), values) or "."
+            raise InputError(
+                f"column '{name}' never has the value '{positive.strip()}'{guess} It has "
+                + ", ".join(f"'{shortened(value, 30)}'" for value in values[:5])
+            )
         notes.append(_others(texts.filter(~coded), positive))
     else:
-        coded = _yes_or_no(texts)
-        common = answers.group_by(texts.alias("text"), coded.alias("coded")).agg(
-            pl.col("count").sum()
-        )
-        by = common.sort("count", "text", descending=[False, True])
+        keys = _keys(texts)
+        if not set(keys.drop_nulls()) <= YES | NO:
+            raise _neither(name, values)
+        coded = keys.is_in(list(YES))
+        by = answers.group_by(texts.alias("text"), coded.alias("coded")).agg(pl.col("count").sum())
+        by = by.sort("count", "text", descending=[False, True])
         spelled = dict(by.select("coded", "text").iter_rows())
         words = (spelled.get(True, "1"), spelled.get(False, "0"))
     if coded.drop_nulls().n_unique() < 2:
-        values = texts.drop_nulls().unique()
         only = shortened(values[0], 40) if len(values) == 1 else words[not coded.any()]
         raise InputError(
             f"every decision in column '{name}' is '{only}'; there is nothing to compare"
@@ -223,26 +226,25 @@ def _spelled_alike(
     spelled = counts.with_columns(_keys(counts["text"]).alias("key")).sort(
         ["key", "count", "text"], descending=[False, True, False]
     )
+    text, key = pl.col("text"), pl.col("key")
     known = set(spelled["key"]) - UNKNOWN - DOUBTFUL
     against = known - {wanted} if wanted is not None else known & NO
     absent = (UNKNOWN | DOUBTFUL if against or compared else UNKNOWN - DOUBTFUL) - {wanted}
-    numbers = set(spelled["key"].filter(spelled["key"].str.contains(PLAIN)))
-    chosen: dict[str, str] = {}
-    renamed: dict[str, str | None] = {}
-    merged = []
-    for text, _, key in spelled.iter_rows():
-        if key in absent:
-            renamed[text] = None
-            continue
-        renamed[text] = chosen.setdefault(key, key if key in numbers else text)
-        # A yes is a yes in any letters, and 1.0 is 1: only other words are worth a word.
-        if renamed[text] != text and key not in YES | NO | numbers:
-            merged.append(f"'{shortened(text, 20)}' counts as '{shortened(chosen[key], 20)}'")
-    notes = [*merged[:3], *(["and so on"] if len(merged) > 3 else [])]
-    if missing := _quoted(sorted(text for text, answer in renamed.items() if answer is None)):
+    number = key.str.contains(PLAIN)
+    answer = pl.when(number).then(key).otherwise(text.first().over("key"))
+    spelled = spelled.with_columns(pl.when(~key.is_in(list(absent))).then(answer).alias("answer"))
+    # A yes is a yes in any letters, and 1.0 is 1: only other words are worth a word.
+    merged = spelled.filter(~number & ~key.is_in(list(YES | NO)) & (pl.col("answer") != text))
+    notes = [
+        f"'{shortened(text, 20)}' counts as '{shortened(answer, 20)}'"
+        for text, answer in merged.select("text", "answer").head(3).iter_rows()
+    ]
+    if merged.height > 3:
+        notes.append("and so on")
+    if missing := _quoted(spelled.filter(pl.col("answer").is_null())["text"].sort().to_list()):
         notes.append(f"{missing} counts as missing")
-    texts = answers["text"]
-    return texts.replace_strict(renamed, return_dtype=pl.String) if renamed else texts, notes
+    texts = answers.join(spelled, on="text", how="left", maintain_order="left")["answer"]
+    return texts, notes
 
 
 def _others(texts: pl.Series, positive: str) -> str:
@@ -262,35 +264,24 @@ def _quoted(values: Sequence[str], longest: int = 20) -> str:
     return listed + (", ..." if len(values) > 5 else "")
 
 
-def _yes_or_no(texts: pl.Series) -> pl.Series:
-    values = texts.drop_nulls().unique().sort().to_list()
-    keys = _keys(texts)
-    if set(keys.drop_nulls()) <= YES | NO:
-        return keys.is_in(list(YES))
+def _neither(name: str, values: Sequence[str]) -> InputError:
+    """Word the error for values of which nobody knows which one is the decision."""
     shown = _quoted(values, 30)
     if len(values) <= 2:
-        raise InputError(
+        return InputError(
             "column '{}' has the values {}; say which one is the decision with {}",
-            texts.name,
+            name,
             shown,
             option("decision_positive", values[-1]),
         )
-    raise InputError(
+    return InputError(
         "column '{}' has {:,} values ({}) and a decision has two; say which value "
         "counts with {}, or a comparison such as '>=4'",
-        texts.name,
+        name,
         len(values),
         shown,
         option("decision_positive"),
     )
-
-
-def _never(texts: pl.Series, asked: str) -> InputError:
-    """Word the error for a value that no decision has."""
-    values = texts.drop_nulls().unique().sort().to_list()
-    guess = did_you_mean(asked, values) or "."
-    shown = ", ".join(f"'{shortened(value, 30)}'" for value in values[:5])
-    return InputError(f"column '{texts.name}' never has the value '{asked}'{guess} It has {shown}")
 
 
 def _numbers(texts: pl.Series, asked: str) -> pl.Series:

@@ -294,7 +294,10 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
         column = _meant(column)
     if column.null_count() == len(column):
         return Column(column.name, kind, column.cast(pl.Float64, strict=False))
-    if _may_be(column.dtype, kind):
+    # Durations and times of day are numbers.
+    is_date = column.dtype == pl.Date or isinstance(column.dtype, pl.Datetime)
+    fits = is_date == (kind == "date") and column.dtype != pl.String
+    if fits or column.dtype == pl.Boolean:
         return Column(column.name, kind, _numbers(column))
     held = {"number": "numbers", "date": "dates"}.get(kind, "yes or no")
     odd: pl.Series | None = unreadable(column.cast(pl.String), dates=kind == "date")
@@ -316,12 +319,6 @@ def _unlike_others(column: pl.Series, odd: pl.Series, held: str) -> RowError:
         option("categorical", column.name),
         option("exclude", column.name),
     )
-
-
-def _may_be(dtype: pl.DataType, kind: Kind) -> bool:
-    """Tell whether values of a type may be of a kind; durations and times of day are numbers."""
-    is_date = dtype == pl.Date or isinstance(dtype, pl.Datetime)
-    return dtype == pl.Boolean or (is_date == (kind == "date") and dtype != pl.String)
 
 
 def _kind_of(column: pl.Series, present: pl.Series, chosen: bool, part: float) -> tuple[Kind, str]:

@@ -18,7 +18,6 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from intravar.arrays import FloatArray
 from intravar.preparation.kinds import DAY, Column, in_words
 from intravar.preparation.recipe import encode_with, learn_codings
 from intravar.seeds import stream
@@ -101,10 +100,13 @@ def find_leaks(
             certain.append(Leak(column.name, f"{how} (AUC {auc:.2f})", float(auc)))
         elif why := _asked(column, decided, decision_name, days):
             asked.append(Leak(column.name, why))
-    alone = _far_ahead(sampled, aucs, decided)
-    if alone is not None and alone not in {leak.column for leak in (*certain, *asked)}:
-        why = "predicts the decision far better than all other columns together"
-        asked.append(Leak(alone, f"{why} (AUC {aucs.max():.2f})"))
+    if len(sampled) > 1 and STRONG <= aucs.max() < NEAR_PERFECT:
+        first = sampled[int(aucs.argmax())]
+        others = _auc([each for each in sampled if each is not first], decided)
+        far_ahead = others - 0.5 < OTHERS_PART * (aucs.max() - 0.5)
+        if far_ahead and first.name not in {leak.column for leak in asked}:
+            why = "predicts the decision far better than all other columns together"
+            asked.append(Leak(first.name, f"{why} (AUC {aucs.max():.2f})"))
     return [*certain, *asked]
 
 
@@ -126,17 +128,6 @@ def _asked(
     if _missing_more(column, decided) > MISSING_MORE:
         return "is missing far more often with one decision than with the other"
     return ""
-
-
-def _far_ahead(
-    columns: Sequence[Column], aucs: FloatArray, decided: npt.NDArray[np.int8]
-) -> str | None:
-    """Return the column that ranks decisions well where all others together hardly do."""
-    if len(columns) < 2 or not STRONG <= aucs.max() < NEAR_PERFECT:
-        return None
-    first = int(aucs.argmax())
-    others = _auc([each for place, each in enumerate(columns) if place != first], decided)
-    return columns[first].name if others - 0.5 < OTHERS_PART * (aucs[first] - 0.5) else None
 
 
 def columns_that_say_the_same(columns: Sequence[Column]) -> list[tuple[str, ...]]:

@@ -9,7 +9,6 @@ order of the table, move nobody in or out.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -290,18 +289,12 @@ def _hash_of_rows(rows: pl.LazyFrame, seed: int, but: tuple[str, ...] = ()) -> p
 def _lots(census: Census, seed: int) -> list[str]:
     """Return a lot for every physician, by the panel: what physicians are called does not tell."""
     columns = [column for each in census.counts for column in (each.n_patients, each.n_for)]
-    counts = list(zip(*(column.tolist() for column in columns), strict=True))
-    times = Counter(counts)
-    tied = [code for code, count in enumerate(counts) if times[count] > 1]
-    place = np.zeros(len(counts), dtype=np.int64)
-    if tied:
-        # Panels of one size and rate are told apart by what their rows hold.
-        rows = rows_of(census, tied)
-        held = _hash_of_rows(rows, 0, (census.named.name,))
-        sums = rows.group_by(CODE).agg(held.sum()).sort(_HELD).collect(engine="streaming")
-        n_before: Counter[tuple[int, ...]] = Counter()
-        for code in sums[CODE].to_list():
-            place[code] = n_before[counts[code]]
-            n_before[counts[code]] += 1
-    texts = (":".join(map(str, (seed, *n, at))) for n, at in zip(counts, place, strict=True))
+    sizes = {str(place): column for place, column in enumerate(columns)}
+    # Panels of one size and rate are told apart by what their rows hold.
+    held = _hash_of_rows(census.rows, 0, (census.named.name,))
+    sums = census.rows.group_by(CODE).agg(held.sum()).collect(engine="streaming")
+    panels = pl.DataFrame({CODE: np.arange(len(census.named))} | sizes)
+    panels = panels.join(sums, on=CODE, how="left").sort(CODE)
+    place = (pl.col(_HELD).rank("ordinal").over(*sizes) - 1).fill_null(0)
+    texts = (":".join(map(str, (seed, *row))) for row in panels.select(*sizes, place).iter_rows())
     return [hashlib.sha256(text.encode()).hexdigest() for text in texts]

@@ -80,8 +80,13 @@ def database_kind(source: str | os.PathLike[str]) -> Kind | None:
             return "duckdb" if beginning[8:12] == DUCKDB_MAGIC else None
     except (OSError, ValueError):
         return None  # whoever reads the file says why it cannot be read
-    if not path.parent.is_dir() or "=" in text:
-        refuse_connection_strings(text)
+    # It would otherwise pass for the name of a file.
+    is_one = _SECRET_WORDS.search(text) or re.search(r"\b(host|dbname)\s*=", text)
+    if is_one and (not path.parent.is_dir() or "=" in text):
+        raise InputError(
+            "connection strings such as 'host=... dbname=...' are not read; give "
+            "postgresql://user@host/db"
+        )
     return _SUFFIXES.get(path.suffix.lower())
 
 
@@ -120,14 +125,12 @@ def read_member(archive: zipfile.ZipFile, member: str) -> bytes:
         raise InputError(_bomb(f"{archive.filename}: {member}"))
     try:
         return archive.read(entry)
-    except RuntimeError as error:  # also the class of a compression that Python does not know
+    except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        # A runtime error is that of a password, or of a compression that Python does not know.
+        locked = isinstance(error, RuntimeError)
+        remedy = "unpack it yourself and give the folder" if locked else "was its copy cut short?"
         raise InputError(
-            f"'{member}' in '{archive.filename}' cannot be unpacked ({error}); unpack the archive "
-            "yourself and give the folder"
-        ) from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-        raise InputError(
-            f"'{member}' in '{archive.filename}' is damaged ({error}); was its copy cut short?"
+            f"'{member}' in '{archive.filename}' cannot be unpacked ({error}); {remedy}"
         ) from error
 
 
@@ -222,15 +225,6 @@ def check_server_url(url: str) -> None:
     raise InputError(
         f"the URL {without_password(url)} is not understood; write postgresql://user@host:port/db"
     )
-
-
-def refuse_connection_strings(source: str) -> None:
-    """Refuse `host=... password=...`, which would otherwise pass for the name of a file."""
-    if _SECRET_WORDS.search(source) or re.search(r"\b(host|dbname)\s*=", source):
-        raise InputError(
-            "connection strings such as 'host=... dbname=...' are not read; give "
-            "postgresql://user@host/db"
-        )
 
 
 def _secrets(source: str) -> list[str]:

@@ -240,14 +240,15 @@ def far_columns(table: pl.DataFrame | pl.LazyFrame) -> list[str]:
 
     The infinity of databases, which is stored as the largest number, is a missing date.
     """
-    stored = table.collect_schema()
-    far = table.select(
-        _far(place, dtype).alias(name)
-        for place, (name, dtype) in enumerate(stored.items())
-        if dtype == pl.Date or isinstance(dtype, pl.Datetime | pl.Duration)
-    )
-    if isinstance(far, pl.LazyFrame):
-        far = far.collect(engine="streaming")
+    lost = []
+    for place, (name, dtype) in enumerate(table.collect_schema().items()):
+        if dtype == pl.Date or isinstance(dtype, pl.Datetime | pl.Duration):
+            number, read = pl.nth(place).to_physical().cast(pl.Int64), _cast(place, dtype)
+            assert read is not None
+            largest = 2 ** (31 if dtype == pl.Date else 63) - 1
+            is_lost = number.is_between(1 - largest, largest - 1) & read.is_null()
+            lost.append(is_lost.any().alias(name))
+    far = table.lazy().select(lost).collect(engine="streaming")
     return [column.name for column in far.get_columns() if column[0]]
 
 
@@ -257,14 +258,6 @@ def _far_column(column: pl.Series) -> pl.Series:
         per_second = _PER_DAY[column.dtype.time_unit] / 86_400
         return column.to_physical().cast(pl.Float64) / per_second
     return pl.Series(column.name, _written(column.to_numpy()))
-
-
-def _far(place: int, dtype: pl.DataType) -> pl.Expr:
-    """Tell whether a value is lost when a column is read."""
-    number, read = pl.nth(place).to_physical().cast(pl.Int64), _cast(place, dtype)
-    assert read is not None
-    largest = 2 ** (31 if dtype == pl.Date else 63) - 1
-    return (number.is_between(1 - largest, largest - 1) & read.is_null()).any()
 
 
 #: Types of which the values decide what stands for them.

@@ -220,15 +220,6 @@ class Form:
 Forms: TypeAlias = Mapping[str, Form]
 
 
-def read_alike(forms: Forms) -> Forms:
-    """Read columns that do not tell as those are written that do, where these agree."""
-    proven = NOTHING.union(*(form.proves for form in forms.values()))
-    for rivals in _RIVALS:
-        if len(proven & rivals) > 1:
-            proven -= rivals
-    return {name: form.read_by(proven) for name, form in forms.items()}
-
-
 def among(forms: Forms, some: Forms) -> Forms:
     """Return the forms of some rows, read by what all rows tell."""
     return {name: replace(form, habits=forms.get(name, form).habits) for name, form in some.items()}
@@ -282,7 +273,12 @@ def text_forms(table: pl.DataFrame | pl.LazyFrame, as_text: Collection[str] = ()
             forms[name] = _form(_known(every.alias("text")), looks[name])
         else:
             forms[name] = Form()
-    return read_alike(forms)
+    # Columns that do not tell are read as those are written that do, where these agree.
+    proven = NOTHING.union(*(form.proves for form in forms.values()))
+    for rivals in _RIVALS:
+        if len(proven & rivals) > 1:
+            proven -= rivals
+    return {name: form.read_by(proven) for name, form in forms.items()}
 
 
 def _known(texts: pl.Series) -> pl.Series:

@@ -34,34 +34,16 @@ class OmopTables:
         self.name = without_password(str(source))
         self._database: Database | None = None
         self._archive: zipfile.ZipFile | None = None
-        self._folder = Path(source)
+        self._folder = path = Path(source)
         self._tables: dict[str, str] = {}
-        kind = database_kind(source)
-        if kind is not None:
+        if (kind := database_kind(source)) is not None:
             self._database = open_database(str(source), kind)
             for name in self._database.tables():
                 of, _, table = name.rpartition(".")
                 if schema is None or of.lower() == schema.lower():
                     self._tables.setdefault(table.lower(), name)
-        else:
-            for name in self._files():
-                path = PurePosixPath(name)
-                if path.suffix.lower() in (".csv", ".parquet") and not path.name.startswith("."):
-                    self._tables.setdefault(path.stem.lower(), name)
-        if "person" not in self._tables:
-            self.close()
-            raise InputError(
-                "'{}' has no table 'person'; an OMOP CDM database has one{}",
-                self.name,
-                ""
-                if schema
-                else Sentence(" (is it in a schema? name it with {})", option("schema")),
-            )
-
-    def _files(self) -> list[str]:
-        """Return the names of the files in a folder or an archive, without what macOS adds."""
-        path = existing(self._folder)
-        if path.is_dir():
+            names = []
+        elif existing(path).is_dir():
             names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*"))
         elif path.suffix.lower() == ".zip" or zipfile.is_zipfile(path):
             self._archive = open_zip(path)
@@ -70,7 +52,19 @@ class OmopTables:
             raise InputError(
                 f"'{path}' is neither a folder nor a zip archive of OMOP tables, nor a database"
             )
-        return [name for name in names if "__MACOSX" not in PurePosixPath(name).parts]
+        for name in names:
+            file = PurePosixPath(name)
+            hidden = file.name.startswith(".") or "__MACOSX" in file.parts  # macOS adds some
+            if file.suffix.lower() in (".csv", ".parquet") and not hidden:
+                self._tables.setdefault(file.stem.lower(), name)
+        if "person" not in self._tables:
+            self.close()
+            ask = Sentence(" (is it in a schema? name it with {})", option("schema"))
+            raise InputError(
+                "'{}' has no table 'person'; an OMOP CDM database has one{}",
+                self.name,
+                "" if schema else ask,
+            )
 
     def close(self) -> None:
         """Let go of the database or the archive."""
