@@ -16,11 +16,11 @@ NAN = float("nan")
 
 
 def coded(values: list[Any], positive: str | None = None, **dtype: Any) -> list[int | None]:
-    return code_decision(pl.Series("drug", values, **dtype), positive).values.to_list()
+    return code_decision(pl.Series("drug", values, **dtype), positive)[0].to_list()
 
 
 def said(values: list[Any], positive: str | None = None) -> str:
-    return code_decision(pl.Series("drug", values), positive).note
+    return code_decision(pl.Series("drug", values), positive)[2]
 
 
 # --- what is missing is not counted ---

@@ -18,23 +18,13 @@ from intravar.errors import InputError, counted_among, errors_in, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import REPEATS, CommonEstimator, Size
 from intravar.observed import Observed
+from intravar.preparation import sample
 from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.decisions import Panels
 from intravar.preparation.duplicates import COPIES
 from intravar.preparation.kinds import assign_roles, missing_column, understand_as
 from intravar.preparation.prepare import Prepared, prepare, strata_of
 from intravar.preparation.recipe import Recipe
-from intravar.preparation.sample import (
-    CODE,
-    Census,
-    Counts,
-    Drawn,
-    draw,
-    most_read,
-    sample_of,
-    sampled_rows,
-    take_census,
-)
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources.plain import far_columns, plain_table
 from intravar.sources.reading import ROW, Scanned, population_of, read_whole, scan_source
@@ -45,14 +35,14 @@ from intravar.wording import Words
 class Beyond:
     """Everybody in a large table, the decision, who is learned from, and rows dropped there."""
 
-    census: Census
-    counts: Counts
-    drawn: Drawn
+    census: sample.Census
+    counts: sample.Counts
+    drawn: sample.Drawn
     dropped: Mapping[str, int]
 
     def n_read(self, n_columns: int) -> int:
         """Return how many patients are read: of huge panels a part."""
-        return int(np.minimum(self.counts.n_patients, most_read(n_columns)).sum())
+        return int(np.minimum(self.counts.n_patients, sample.most_read(n_columns)).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,13 +202,13 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
     first, decisions = roles[0], [each.decision for each in roles]
     as_text = (first.physician, *decisions, *first.categorical)
     rows, forms = population_of(scanned, request.where, as_text)
-    census = take_census(
+    census = sample.take_census(
         scanned, first.physician, decisions, positive=request.decision_positive, rows=rows
     )
     n_patients = int(census.n_patients.sum())
-    n_sampled = n_patients if n_patients <= most else sample_of(most, len(stored))
-    drawn = draw(census, n_sampled, request.random_state)
-    table = sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
+    n_sampled = n_patients if n_patients <= most else sample.sample_of(most, len(stored))
+    drawn = sample.draw(census, n_sampled, request.random_state)
+    table = sample.sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
     is_sample = len(drawn.codes) < len(census.named) or not drawn.whole.all()
 
     def values(name: str) -> pl.Series:
@@ -259,7 +249,7 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
 
 
 def _dropped_of_all(
-    prepared: Prepared, census: Census, counts: Counts
+    prepared: Prepared, census: sample.Census, counts: sample.Counts
 ) -> tuple[Prepared, dict[str, int]]:
     """Return a sample with the rows that are dropped in the whole table; and those dropped in it.
 
@@ -271,13 +261,13 @@ def _dropped_of_all(
     n_sampled, n_rows = len(prepared.rows) + sum(dropped.values()), int(counts.n_patients.sum())
     of_all = {why: round(count * n_rows / n_sampled) for why, count in dropped.items()}
     if recipe.copies is not None:
-        of_all[COPIES] = recipe.copies.count(known, n_rows, [CODE, counts.column])
+        of_all[COPIES] = recipe.copies.count(known, n_rows, [sample.CODE, counts.column])
     return replace(prepared, dropped=counts.dropped | of_all), dropped
 
 
 def _notes_on_sample(beyond: Beyond, observed: Observed, words: Words) -> list[str]:
     """Say how large the sample is, and of whom not all patients are read."""
-    of_one = most_read(observed.covariates.shape[1])
+    of_one = sample.most_read(observed.covariates.shape[1])
     notes = [
         f"a sample of {observed.n_patients:,} {words.cases} of "
         f"{words.counted(len(observed.physicians))}; columns, and what {words.deciders} have in "

@@ -126,23 +126,13 @@ _SIGNS: dict[str, Callable[[pl.Series, float], pl.Series]] = {
 _COMPARISON = re.compile(r"^\s*(>=|<=|>|<)\s*([+-]?\d+(?:\.\d+)?)\s*$")
 
 
-@dataclass(frozen=True)
-class CodedDecision:
-    """Decisions as 0 and 1, missing where they were, with the words for 1 and for 0.
-
-    `note` says what was counted as what, where that is not plain.
-    """
-
-    values: pl.Series
-    positive: str
-    negative: str
-    note: str = ""
-
-
 def code_decision(
     column: pl.Series, positive: str | None = None, counts: pl.Series | None = None
-) -> CodedDecision:
+) -> tuple[pl.Series, tuple[str, str], str]:
     """Turn a column into decisions.
+
+    Returns 0 and 1, missing where they were; the words for 1 and for 0; and what was counted as
+    what, where that is not plain.
 
     Parameters
     ----------
@@ -155,13 +145,13 @@ def code_decision(
 
     Examples
     --------
-    >>> code_decision(pl.Series("drug", ["yes", "No", None])).values.to_list()
+    >>> code_decision(pl.Series("drug", ["yes", "No", None]))[0].to_list()
     [1, 0, None]
-    >>> code_decision(pl.Series("sure", [1, 4, 6]), ">=4").values.to_list()
+    >>> code_decision(pl.Series("sure", [1, 4, 6]), ">=4")[0].to_list()
     [0, 1, 1]
     >>> answers = pl.Series("drug", ["statin", "STATIN", "statin", "?", "no"])
-    >>> decision = code_decision(answers, "statin")
-    >>> decision.values.to_list(), decision.note
+    >>> decided, _, note = code_decision(answers, "statin")
+    >>> decided.to_list(), note
     ([1, 1, 1, None, 0], "'STATIN' counts as 'statin'; '?' counts as missing")
     """
     name, usual = column.name, "a decision is a number, a text or true and false"
@@ -203,7 +193,7 @@ def code_decision(
         raise InputError(
             f"every decision in column '{name}' is '{only}'; there is nothing to compare"
         )
-    return CodedDecision(coded.cast(pl.Int8).alias(name), *words, "; ".join(filter(None, notes)))
+    return coded.cast(pl.Int8).alias(name), words, "; ".join(filter(None, notes))
 
 
 def _keys(texts: pl.Series) -> pl.Series:

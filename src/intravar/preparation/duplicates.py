@@ -58,10 +58,7 @@ def each_once(
     kept = np.sort(order[first])
     n_left_out = table.height - len(kept)
     again = AGAIN if roles.case is None or roles.patient != roles.case else CASE_AGAIN
-    dropped = {
-        COPIES: min(n_copies, n_left_out),
-        again: max(0, n_left_out - n_copies),
-    }
+    dropped = {COPIES: min(n_copies, n_left_out), again: max(0, n_left_out - n_copies)}
     return kept, {reason: count for reason, count in dropped.items() if count}
 
 
@@ -94,11 +91,9 @@ def find_repeated_rows(
             alone = pl.Series(np.arange(len(column)) + len(column) + 1)
             links.append(column.rank("dense").cast(pl.Int64).fill_null(alone).to_numpy())
     n_again = table.height - len(np.unique(_joined(links, table.height)))
-    copied = None if rule is None else rule.groups(table, roles)
-    if copied is None:
-        return _joined(links, table.height), 0, n_again
-    n_copies = table.height - len(np.unique(copied))
-    return _joined([*links, copied], table.height), n_copies, n_again
+    copied = [] if rule is None else [rule.groups(table, roles)]
+    n_copies = sum(table.height - len(np.unique(each)) for each in copied)
+    return _joined([*links, *copied], table.height), n_copies, n_again
 
 
 def _joined(links: list[IntArray], n_rows: int) -> IntArray:
@@ -124,11 +119,9 @@ class CopyRule:
     described: tuple[str, ...]
     common: int = 1
 
-    def groups(self, table: pl.DataFrame, roles: Request) -> IntArray | None:
-        """Return a number per row, the same for copies; None where no row comes twice."""
+    def groups(self, table: pl.DataFrame, roles: Request) -> IntArray:
+        """Return a number per row, the same for copies."""
         whole = _numbered(table, [*self.described, roles.physician, roles.decision])
-        if not len(whole) or np.bincount(whole).max() == 1:
-            return None
         if self.common == 1:
             return whole
         # The k-th of so many copies of each patient stand together.

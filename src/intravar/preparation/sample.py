@@ -107,8 +107,10 @@ def take_census(
         values = table.group_by("decision").agg(pl.col("n").sum(), pl.col("first").min())
         values = values.sort("first")
         with counted_among(values["first"].to_list()):
-            coded = code_decision(values["decision"].alias(name), positive, values["n"])
-        values = pl.DataFrame({"decision": values["decision"], DECIDED: coded.values}).drop_nulls()
+            coded, words, note = code_decision(
+                values["decision"].alias(name), positive, values["n"]
+            )
+        values = pl.DataFrame({"decision": values["decision"], DECIDED: coded}).drop_nulls()
         column = f"{DECIDED}{at or ''}"
         renamed = values.lazy().rename({"decision": name, DECIDED: column})
         known = known.join(renamed, on=name, how="left")
@@ -124,8 +126,8 @@ def take_census(
         }
         counts.append(
             Counts(
-                (name, coded.positive, coded.negative),
-                coded.note,
+                (name, *words),
+                note,
                 column,
                 np.bincount(code, n, minlength=len(named)).astype(np.int64),
                 n_for.astype(np.int64),

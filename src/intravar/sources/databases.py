@@ -17,14 +17,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from intravar.errors import InputError, option, unknown_name
-from intravar.sources.paths import (
-    Kind,
-    check_server_url,
-    existing,
-    scrubbed,
-    shown,
-    without_password,
-)
+from intravar.sources import paths
 from intravar.sources.plain import from_rows
 from intravar.text import checked_names, first_line, shortened
 
@@ -35,14 +28,14 @@ _NOTHING = "the query selects nothing; give one SELECT"
 
 
 def read_database(
-    source: str, kind: Kind, table: str | None = None, query: str | None = None
+    source: str, kind: paths.Kind, table: str | None = None, query: str | None = None
 ) -> pl.DataFrame:
     """Return a table, or what a query selects; without either the only table.
 
     All rows are read, whatever population is asked for: how a column is written is told by all of
     it. Who wants the database to choose writes a query.
     """
-    name = without_password(source)
+    name = paths.without_password(source)
     with closing(open_database(source, kind)) as database:
         frame = database.fetch(chosen_query(database, table, query, name))
     if not frame.height:
@@ -53,7 +46,7 @@ def read_database(
 
 def spooled(
     source: str,
-    kind: Kind,
+    kind: paths.Kind,
     folder: Callable[[], Path],
     *,
     least: int,
@@ -62,7 +55,7 @@ def spooled(
 ) -> pl.LazyFrame | None:
     """Return a table of more than `least` rows, written to files of a folder; None for others."""
     with closing(open_database(source, kind)) as database:
-        asked = chosen_query(database, table, query, without_password(source))
+        asked = chosen_query(database, table, query, paths.without_password(source))
         # On lines of its own: a query may end in a comment.
         inner = f"(\n{asked.strip().rstrip(';')}\n) AS patients"
         try:
@@ -304,7 +297,7 @@ class PostgreSQL(Database):
             raise InputError(
                 "reading PostgreSQL takes an extra: pip install 'intravar[databases]'"
             ) from error
-        check_server_url(url)
+        paths.check_server_url(url)
         self._errors = (psycopg.Error, UnicodeError)
         self._url = url
         try:
@@ -318,10 +311,10 @@ class PostgreSQL(Database):
                 self._connection.adapters.register_loader(kind.lower(), loader)
         except (psycopg.Error, ValueError, UnicodeError) as error:
             # What the server said, without the list of addresses that were tried.
-            text = scrubbed(" ".join(str(error).split()), url)
+            text = paths.scrubbed(" ".join(str(error).split()), url)
             match = re.search(r"FATAL: +(.*?)(?= connection to server|$)", text)
             words = shortened(match[1] if match else text, 160)
-            raise InputError(f"cannot connect to {without_password(url)}: {words}") from error
+            raise InputError(f"cannot connect to {paths.without_password(url)}: {words}") from error
 
     def _selected(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:
         query = query.strip().rstrip(";")
@@ -357,7 +350,7 @@ class PostgreSQL(Database):
     def _problem(self, error: Exception) -> str:
         one = getattr(error, "sqlstate", None) == _SYNTAX_ERROR
         remedy = "; give one SELECT" if one else ""
-        return f"the query failed: {scrubbed(first_line(error), self._url)}{remedy}"
+        return f"the query failed: {paths.scrubbed(first_line(error), self._url)}{remedy}"
 
 
 def _far_as_text(loader: type[Any]) -> type[Any]:
@@ -391,13 +384,13 @@ def functions_called(query: str) -> set[str]:
     }
 
 
-def open_database(source: str, kind: Kind) -> Database:
+def open_database(source: str, kind: paths.Kind) -> Database:
     """Open a database for reading."""
     if kind == "postgresql":
         return PostgreSQL(source)
     path = Path(source.split("://", 1)[1] if "://" in source else source)
-    if not existing(path).is_file():
-        raise InputError(f"'{shown(path)}' is a folder, not a database")
+    if not paths.existing(path).is_file():
+        raise InputError(f"'{paths.shown(path)}' is a folder, not a database")
     return DuckDB(path) if kind == "duckdb" else SQLite(path)
 
 
