@@ -1,7 +1,6 @@
 # Names as relative imports: that is the form from which lazy_loader learns where each lies.
 from . import estimators, review, study
-from .documents.measurement.handover import write_files, write_measurement
-from .documents.sheet.files import write_sheets
+from .documents.measurement.handover import write_files, write_measurement, write_sheets
 from .errors import InputError
 from .estimators.latent_rule import LatentRule
 from .estimators.noise import noise

@@ -67,13 +67,14 @@ def test_keys_on_paper_look_like_their_marks(look: str, drawn: str) -> None:
 
 
 def test_nothing_is_imported_inside_functions_but_the_extras() -> None:
-    """typst, docx and xlsxwriter are extras; so are, for most, several decisions and cases."""
+    """typst, docx and xlsxwriter are extras; so are, for most, several decisions and Word."""
     late = {
         (path.name, found)
         for path in PAGES.rglob("*.py")
         for found in re.findall(r"^ +(?:from|import) ([\w.]+)", path.read_text("utf-8"), re.M)
         if found.partition(".")[0] not in ("docx", "typst", "xlsxwriter")
     }
-    files = {("handover.py", f"intravar.documents.{name}") for name in ("pdf", "word")}
-    seldom = ("intravar.documents.measurement.joint", "intravar.publication")
-    assert late == files | {("report.py", name) for name in seldom}
+    assert late == {
+        ("handover.py", "intravar.documents.word"),
+        ("report.py", "intravar.documents.measurement.joint"),
+    }

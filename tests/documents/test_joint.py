@@ -16,11 +16,10 @@ import intravar
 from documents.made_several import made_several
 from intravar.cli import main
 from intravar.documents.blocks import Figure, tables, text_lines, walk
-from intravar.documents.measurement.handover import MEASUREMENT_FORMATS, write_files
+from intravar.documents.html import as_html
+from intravar.documents.measurement.handover import MEASUREMENT_FORMATS, write_files, write_sheets
 from intravar.documents.measurement.report import report
-from intravar.documents.page import as_html
-from intravar.documents.sheet.files import write_sheets
-from intravar.documents.sheet.sheet import sheet
+from intravar.documents.sheet import sheet
 from intravar.errors import InputError
 from intravar.publication import read_published
 from intravar.publication.disclosure import without_figures

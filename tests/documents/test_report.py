@@ -25,16 +25,18 @@ from intravar.documents.blocks import (
     text_lines,
     walk,
 )
-from intravar.documents.measurement import deciders, group, rule, trust
+from intravar.documents.html import as_html
+from intravar.documents.measurement import deciders, evidence
+from intravar.documents.measurement import first as screen
 from intravar.documents.measurement.deciders import decider_table
+from intravar.documents.measurement.evidence import dependences
 from intravar.documents.measurement.first import first_screen, next_steps, with_figure
 from intravar.documents.measurement.report import report
-from intravar.documents.measurement.rule import dependences
-from intravar.documents.page import as_html
-from intravar.documents.pdf import as_pdf
-from intravar.documents.sheet.sheet import sheet
+from intravar.documents.sheet import sheet
+from intravar.documents.typesetting import as_pdf
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.sentences import MAY_BE_READ
+from intravar.publication.disclosure import without_figures
 from intravar.publication.results import (
     Decision,
     Dependence,
@@ -121,13 +123,13 @@ def test_who_stands_out_is_named_with_the_difference(thirty: Published) -> None:
 
 def test_in_the_table_and_with_a_figure_are_told_apart(thirty: Published) -> None:
     decision = thirty.first
-    assert with_figure(decision, USUAL) == "Of 30 physicians in the table, 27 have a figure."
+    assert with_figure(decision, USUAL) == "27 of 30 physicians in the table have a figure."
     one = replace(decision, n_physicians=43, n_reportable=1, n_banded=3)
     assert with_figure(one, HOSPITALS).startswith(
-        "Of 43 hospitals in the table, 1 has a figure, 3 have a range in its place"
+        "1 of 43 hospitals in the table has a figure, 3 have a range in its place"
     )
     every = with_figure(replace(decision, n_reportable=30), USUAL)
-    assert every == "All 30 physicians in the table have a figure."
+    assert every == "30 of 30 physicians in the table have a figure."
     few = [
         replace(row, discordance=None, band_low=0.0, band_high=0.05)
         for row in decision.physicians[:3]
@@ -254,7 +256,7 @@ def test_that_they_differ_and_that_none_stands_out_is_one_thought(thirty: Publis
     differ = replace(group, differences="differ", spread=NoiseFigure(0.05, 0.02, 0.1))
     text = told(report(changed(thirty, group=differ, physicians=rows)))
     assert "Physicians differ: " in text
-    assert "Yet no single physician stands out: none lies farther from the average than" in text
+    assert "No single physician stands out by more than chance and the usual spread allow" in text
     assert "Nobody" not in text
 
 
@@ -303,7 +305,7 @@ def test_without_a_figure_it_says_so(thirty: Published) -> None:
     assert "No figure can be given." in text
     assert "the true figure lies" not in text
     none = replace(thirty.first, n_reportable=0)
-    assert with_figure(none, USUAL) == "Of 30 physicians in the table, none has a figure."
+    assert with_figure(none, USUAL) == "0 of 30 physicians in the table have a figure."
 
 
 def only(decision: Decision, reads: tuple[str, ...]) -> Decision:
@@ -332,22 +334,22 @@ ORDER = tuple(f"physicians.{name}" for name in _OF_ORDER.split())
 SIZES = ("physicians.n_pairs", "physicians.n_patients")
 #: What makes every figure, and the published fields that it reads: they make it safe.
 READS: dict[Callable[[Decision, Words], Any], tuple[str, ...]] = {
-    group.hundred_pairs: ("group",),
-    group.noise_blocks: ("group",),
+    screen.hundred_pairs: ("group",),
+    screen.noise_blocks: ("group",),
     deciders.dots: (*ORDER, *SIZES),
     deciders.intervals: ORDER,
     deciders.order_ends: ORDER,
     deciders.funnel: (*ORDER, *SIZES, "physicians.band_low", "physicians.band_high"),
-    rule.importance: ("rule",),
-    rule.dependences: ("rule",),
-    trust.love: ("diagnostics.love",),
-    trust.distances: ("diagnostics.distances",),
-    trust.attrition: ("diagnostics.attrition",),
-    trust.sweep: ("diagnostics.sweep",),
-    trust.agreement: ("diagnostics.agreement",),
-    trust.balance: ("diagnostics.balance",),
-    trust.overlap: ("diagnostics.overlap", "physicians.physician"),
-    trust.calibration: ("diagnostics.calibration",),
+    evidence.importance: ("rule",),
+    evidence.dependences: ("rule",),
+    evidence.love: ("diagnostics.love",),
+    evidence.distances: ("diagnostics.distances",),
+    evidence.attrition: ("diagnostics.attrition",),
+    evidence.sweep: ("diagnostics.sweep",),
+    evidence.agreement: ("diagnostics.agreement",),
+    evidence.balance: ("diagnostics.balance",),
+    evidence.overlap: ("diagnostics.overlap", "physicians.physician"),
+    evidence.calibration: ("diagnostics.calibration",),
 }
 
 
@@ -384,16 +386,16 @@ def test_charts_that_say_nothing_are_sentences(published: Published, thirty: Pub
     assert "nobody does" in few.text or "do" in few.text
     assert isinstance(deciders.funnel(thirty.first, USUAL), Figure)
     alike = replace(thirty.first.diagnostics, balance={"age": 0.004, "sbp": 0.01})
-    sentence = trust.balance(replace(thirty.first, diagnostics=alike), USUAL)
+    sentence = evidence.balance(replace(thirty.first, diagnostics=alike), USUAL)
     assert isinstance(sentence, Paragraph)
     assert sentence.text.startswith("Physicians see similar patients")
-    told = trust.attrition(thirty.first, USUAL)
+    told = evidence.attrition(thirty.first, USUAL)
     assert isinstance(told, Paragraph)
     assert "% lay too far apart" in told.text
 
 
 def test_nothing_is_drawn_where_nothing_may_be_read(thirty: Published) -> None:
-    decision = replace(thirty.first, verdict="not interpretable")
+    decision = without_figures(replace(thirty.first, verdict="not interpretable"))
     blocks = list(walk(report(replace(thirty, decisions=(decision,))).blocks))
     assert not [block.name for block in blocks if isinstance(block, Figure)]
     (table,) = [block for block in blocks if isinstance(block, Table) and block.interactive]

@@ -12,9 +12,9 @@ import pytest
 from browsing import CHROMIUM, Visit, all_problems, launched, leave_few_of_a_kind
 from documents.made_several import DECISIONS, made_several
 from documents.many_physicians import many_physicians
+from intravar.documents.html import as_html
 from intravar.documents.measurement.report import report
-from intravar.documents.page import as_html
-from intravar.documents.sheet.sheet import sheet
+from intravar.documents.sheet import sheet
 from intravar.publication.results import Published
 
 pytest.importorskip(

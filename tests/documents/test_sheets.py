@@ -20,19 +20,19 @@ import intravar
 from intravar.documents.blocks import (
     Document,
     Figure,
-    KeyFigures,
     Note,
     Paragraph,
     text_lines,
     walk,
 )
-from intravar.documents.measurement.handover import write_measurement
-from intravar.documents.measurement.report import NOBODY_ALIKE
-from intravar.documents.page import as_html
-from intravar.documents.pdf import as_pdf
-from intravar.documents.sheet.files import surprising, write_sheets
-from intravar.documents.sheet.sheet import FEWEST_PEERS, Own, among_peers, sheet
+from intravar.documents.html import as_html
+from intravar.documents.measurement.cases import NOBODY_ALIKE, cases_of_each
+from intravar.documents.measurement.handover import write_measurement, write_sheets
+from intravar.documents.sheet import FEWEST_PEERS, Own, among_peers, sheet
+from intravar.documents.typesetting import as_pdf
 from intravar.errors import InputError
+from intravar.measurement.verdict import NOTHING
+from intravar.publication.disclosure import without_figures
 from intravar.publication.files import read_published
 from intravar.publication.results import (
     ChangeRow,
@@ -141,10 +141,12 @@ def test_few_peers_are_not_shown(told: Published) -> None:
 def test_where_nobody_is_to_be_compared_there_are_no_peers_and_no_rank(
     told: Published, verdict: str
 ) -> None:
-    document = first(changed(told, verdict=verdict))
+    made = changed(told, verdict=verdict)
+    if verdict == NOTHING:
+        made = replace(made, decisions=(without_figures(made.first),))
+    document = first(made)
     assert not strips(document)
-    (facts,) = [each for each in document.blocks if isinstance(each, KeyFigures)]
-    assert not [name for name, _ in facts.items if "rank" in name]
+    assert "Your rank" not in words_of(document)
 
 
 @pytest.mark.parametrize(
@@ -196,8 +198,8 @@ def test_rate_rule_and_noise_are_told_in_their_words(told: Published) -> None:
     assert document.title == "Bail"
     text = words_of(document)
     assert text.count("patient risk") == 5
-    assert re.search(r'your rate of "yes" 42 % \(all: ', text)
-    assert "your cases 120" in text
+    assert re.search(r'Your rate of "yes": 42 % \(all: ', text)
+    assert "Your cases: 120" in text
     assert "10 because they weigh cases differently" in text
     assert not re.search(r"physician|patient", text.replace("patient risk", ""))
 
@@ -329,7 +331,7 @@ def test_without_the_private_folder_names_and_cases_are_refused(
 
 
 def test_a_strange_place_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is the folder of the measurement"):
+    with pytest.raises(InputError, match="name a folder for the sheets alone"):
         write_sheets(folder, folder)
     with pytest.raises(InputError, match="is not the folder of a measurement"):
         write_sheets(tmp_path, tmp_path / "x")
@@ -353,7 +355,7 @@ def test_a_surprise_is_told_with_what_was_expected(monkeypatch: pytest.MonkeyPat
     table = pl.DataFrame([row | cells | {"difference": "+9"} for row in rows])
     name = "intravar.publication.explain.explain"
     monkeypatch.setattr(name, lambda *_args, **_most: table)
-    blocks = surprising(Path(), "P-1", made_published(["P-1"], STATIN))
+    blocks = cases_of_each(Path(), "P-1", made_published(["P-1"], STATIN))
     made = [each for each in blocks if isinstance(each, Table)]
     assert [case.caption for case in made] == [
         "1. Data row 5, statin: no; predicted was yes, with 90 of 100.",
@@ -374,7 +376,7 @@ def test_whoever_has_no_rank_is_told_so_and_is_no_peer(told: Published) -> None:
     document = first(changed(told, {"rank": None} | why))
     assert figure_of(document).text.endswith("You have no rank: reliability below 0.4.")
     assert "0.40" not in words_of(document)
-    assert "reliability of your figure (1 is the best) 0.39" in words_of(document)
+    assert "Reliability of your figure (1 is the best): 0.39" in words_of(document)
     assert not strips(document)
     rows = list(told.first.physicians)
     rows[1] = replace(rows[1], rank=None)
@@ -408,6 +410,8 @@ def test_the_own_reviewed_figure_stands_only_where_it_is_published(told: Publish
     all_together = Review(Share(0.13, 0.09, 0.18), 120, 0.21, 0.01)
     own = replace(all_together, physicians={name: Share(0.2, 0.1, 0.3)})
     asked = "among pairs that reviewers found comparable"
-    assert f"yours, {asked} 20 of 100" in words_of(first(changed(told, review=own)))
-    assert f"all together, {asked} 13 of 100" in words_of(first(changed(told, review=all_together)))
+    assert f"Yours, {asked}: 20 of 100" in words_of(first(changed(told, review=own)))
+    assert f"All together, {asked}: 13 of 100" in words_of(
+        first(changed(told, review=all_together))
+    )
     assert asked not in words_of(first(told))

@@ -12,7 +12,8 @@ import pytest
 
 from documents.many_physicians import many_physicians
 from intravar.documents.blocks import Figure
-from intravar.documents.charts.rows import MOST_SINGLE, in_bins
+from intravar.documents.charts import MOST_SINGLE, in_bins
+from intravar.documents.html import ROWS_AT_ONCE, packed_rows
 from intravar.documents.measurement.deciders import (
     MOST_MARKS,
     NAMED_ENDS,
@@ -23,9 +24,8 @@ from intravar.documents.measurement.deciders import (
     intervals,
     order_ends,
 )
+from intravar.documents.measurement.evidence import TRUST
 from intravar.documents.measurement.handover import pages
-from intravar.documents.measurement.report import TRUST
-from intravar.documents.page import ROWS_AT_ONCE, packed_rows
 from intravar.publication.results import Decision, PhysicianRow, Published, rows_of
 from intravar.tables import Table
 from intravar.wording import USUAL

@@ -12,8 +12,7 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.documents.measurement.handover import write_files
-from intravar.documents.sheet.files import write_sheets
+from intravar.documents.measurement.handover import write_files, write_sheets
 from read_files import pages_of, text_of
 
 pytestmark = pytest.mark.usefixtures("learned_once")

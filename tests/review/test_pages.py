@@ -6,7 +6,7 @@ from pathlib import Path
 import openpyxl
 
 from intravar import documents, review
-from intravar.documents.sheet.sheet import facts
+from intravar.documents.sheet import facts
 from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Figure, Review
 from intravar.request import Request

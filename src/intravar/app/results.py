@@ -15,7 +15,7 @@ from intravar.app.desk import Desk
 from intravar.app.places import OutsideError, key_of, plain_name
 from intravar.app.rendering import screen
 from intravar.app.tables import desk_of
-from intravar.documents.sheet.sheet import with_figure
+from intravar.documents.sheet import with_figure
 from intravar.errors import InputError
 from intravar.publication.results import Published
 

@@ -1,12 +1,18 @@
 from .comparison import comparison_blocks
+from .html import as_fragment
+from .measurement.cases import NO_CASES, case_blocks, cases_of_each
 from .measurement.deciders import decider_table
+from .measurement.evidence import rule_blocks
 from .measurement.first import new_warnings, summary_lines, with_figure
-from .measurement.handover import MEASUREMENT_FORMATS, write_files, write_measurement
+from .measurement.handover import (
+    MEASUREMENT_FORMATS,
+    SHEET_FORMATS,
+    write_files,
+    write_measurement,
+    write_sheets,
+)
 from .measurement.joint import together_table
-from .measurement.report import NO_CASES, case_blocks, cases_of_each, columns_table
-from .measurement.rule import rule_blocks
-from .page import as_fragment
-from .sheet.files import SHEET_FORMATS, write_sheets
+from .measurement.report import columns_table
 from .terminal import printed
 from .typesetting import lacking, parse_formats
 

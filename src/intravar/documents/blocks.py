@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
-from intravar.documents.charts.plot import NARROW, WIDE, Drawing
-from intravar.documents.charts.rows import Labelled, row_plot
+from intravar.documents.charts import NARROW, WIDE, Drawing, Labelled, row_plot
 from intravar.tables import Table
 
 #: What a mark stands for: class of the style sheet, and words.
@@ -43,13 +42,6 @@ class Bullets:
 
     items: Sequence[str]
     numbered: bool = False
-
-
-@dataclass(frozen=True)
-class KeyFigures:
-    """Facts, each with what it is."""
-
-    items: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -93,12 +85,11 @@ def charted(
     `description` says in words what it shows, and how to read it unless `reading` says so;
     its title stands over it unless a `heading` does.
     """
-    half = isinstance(plot, Drawing)
     drawn = [plot] if isinstance(plot, Drawing) else [plot(width) for width in (WIDE, NARROW)]
     svgs = [each.svg(title, description) for each in drawn]
     over = title if heading is None else heading
     reading = description if reading is None else reading
-    return Figure(name, over, description, reading, svgs, key, half)
+    return Figure(name, over, description, reading, svgs, key, half=len(svgs) == 1)
 
 
 def row_figure(
@@ -112,7 +103,11 @@ def row_figure(
 ) -> Figure:
     """Return a chart with a labelled row per name, which says in words what its marks say."""
     text = f"{'; '.join(row.in_words for row in rows)}."
-    return charted(name, title, text, row_plot(rows, axis, most=most), **{"reading": "", **look})
+
+    def plot(width: int) -> Drawing:
+        return row_plot(rows, axis, width, most=most)
+
+    return charted(name, title, text, plot, **{"reading": "", **look})
 
 
 @dataclass(frozen=True)
@@ -138,9 +133,7 @@ class SideBySide:
     blocks: Sequence[Block]
 
 
-Block: TypeAlias = (
-    Heading | Paragraph | Bullets | KeyFigures | Note | Table | Figure | Section | SideBySide
-)
+Block: TypeAlias = Heading | Paragraph | Bullets | Note | Table | Figure | Section | SideBySide
 
 
 @dataclass(frozen=True)
@@ -195,8 +188,6 @@ def lines_of(block: Block) -> Iterator[tuple[str, str]]:
             yield strong, text
         case Bullets(items=items):
             yield from (("", item) for item in items)
-        case KeyFigures(items=facts):
-            yield from facts
         case Table(name=name, caption=caption):
             yield "", f"{caption} (sheet {name})".strip()
         case Figure(title=title, alternative=description, reading=reading):

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from intravar.documents.charts.plot import LINES
+from intravar.documents.charts import LINES
 
 
 class Look(NamedTuple):

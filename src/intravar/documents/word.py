@@ -13,8 +13,6 @@ from intravar.documents.typesetting import CREATED, drawn
 from intravar.errors import printable
 from intravar.tables import Table
 
-#: Fixed timestamp: the same measurement gives the same file.
-_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 #: Centimetres between the margins.
 TEXT_WIDTH = 17.0
 
@@ -38,9 +36,12 @@ def as_docx(document: blocks.Document) -> bytes:
     file.add_heading(printable(document.title), level=0)
     file.add_paragraph(printable(document.about), style="Subtitle")
     _add(file, document.blocks)
-    buffer = io.BytesIO()
-    file.save(buffer)
-    return _undated(buffer.getvalue())
+    dated, undated = io.BytesIO(), io.BytesIO()  # the same measurement gives the same file
+    file.save(dated)
+    with zipfile.ZipFile(dated) as old, zipfile.ZipFile(undated, "w") as new:
+        for name in old.namelist():
+            new.writestr(zipfile.ZipInfo(name), old.read(name), zipfile.ZIP_DEFLATED)
+    return undated.getvalue()
 
 
 def _add(file: Any, listed: Sequence[blocks.Block]) -> None:
@@ -48,18 +49,16 @@ def _add(file: Any, listed: Sequence[blocks.Block]) -> None:
         if isinstance(block, blocks.Heading):
             file.add_heading(printable(block.text), level=block.level)
         elif isinstance(block, Table):
-            part = block.on("paper")
-            if part.columns and part.rows:  # a row without cells is no row of a text
-                _add_table(file, part)
+            _add_table(file, block.on("paper"))
         elif isinstance(block, blocks.Figure):
             _add_figure(file, block)
-        elif isinstance(block, blocks.SideBySide | blocks.Section):
-            if isinstance(block, blocks.Section):
-                if block.look == "appendix":
-                    file.add_page_break()
-                level = 2 if block.look in ("card", "wide") else 1
-                file.add_heading(printable(block.title), level=level)
+        elif isinstance(block, blocks.SideBySide):
             _add(file, block.blocks)
+        elif isinstance(block, blocks.Section):
+            if block.look == "appendix":
+                file.add_page_break()
+            level = 2 if block.look in ("card", "wide") else 1
+            _add(file, [blocks.Heading(block.title, level), *block.blocks])
         else:
             numbered = getattr(block, "numbered", None)
             style = {True: "List Number", False: "List Bullet", None: None}[numbered]
@@ -75,6 +74,8 @@ def _add_table(file: Any, part: Table) -> None:
     from docx.oxml.ns import qn
     from docx.shared import Cm, Pt
 
+    if not part.columns or not part.rows:  # a row without cells is no row of a text
+        return
     if part.caption:
         caption = file.add_paragraph(printable(part.caption), style="Caption")
         caption.paragraph_format.keep_with_next = True
@@ -124,17 +125,3 @@ def _add_figure(file: Any, figure: blocks.Figure) -> None:
         mark._inline.docPr.set("descr", printable(words))
         caption.add_run(printable(f" {words}  "))
     caption.add_run(printable(figure.reading))
-
-
-def _undated(content: bytes) -> bytes:
-    """Return a zip archive with the same files and no date in it."""
-    buffer = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(content)) as old,
-        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new,
-    ):
-        for name in old.namelist():
-            entry = zipfile.ZipInfo(name, _ZIP_DATE)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            new.writestr(entry, old.read(name))
-    return buffer.getvalue()

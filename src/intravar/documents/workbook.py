@@ -8,7 +8,7 @@ from typing import Any
 
 from intravar.documents import blocks
 from intravar.documents.typesetting import CREATED
-from intravar.tables import Cell, Column, Table, table_of
+from intravar.tables import Table, table_of
 
 #: Width of columns, and letters of a cell.
 NARROWEST, WIDEST, LONGEST_CELL = 9, 60, 32_000
@@ -38,23 +38,14 @@ def as_xlsx(document: blocks.Document) -> bytes:
     summary.freeze_panes(2, 0)
     summary.fit_to_pages(1, 0)
     tables = [table.on("workbook") for table in blocks.tables(document)]
-    meanings = [
-        (table.name, column.heading, column.meaning)
-        for table in tables
-        for column in table.columns
-        if column.meaning
-    ]
+    every = ((table.name, column) for table in tables for column in table.columns)
+    meanings = [(name, each.heading, each.meaning) for name, each in every if each.meaning]
     heads = [(head, 1, itemgetter(at)) for at, head in enumerate(("sheet", "column", "meaning"))]
-    looks: dict[str | int, Any] = {
-        "head": book.add_format({"bold": True, "bottom": 1, "valign": "bottom"}),
-        "text": text,
-        0: book.add_format({"num_format": "#,##0", "valign": "top"}),
-        **{
-            n: book.add_format({"num_format": f"0.{'0' * n}", "valign": "top"}) for n in range(1, 7)
-        },
-    }
+    numbers = ["#,##0", *(f"0.{'0' * digits}" for digits in range(1, 7))]
+    looks = [book.add_format({"num_format": form, "valign": "top"}) for form in numbers]
+    head = book.add_format({"bold": True, "bottom": 1, "valign": "bottom"})
     for table in [*tables, table_of("Columns", "", meanings, heads)]:
-        _add_table(_sheet(book, table.name), table, looks)
+        _add_table(_sheet(book, table.name), table, head, text, looks)
     book.close()
     return buffer.getvalue()
 
@@ -67,32 +58,29 @@ def _sheet(book: Any, name: str) -> Any:
     return book.add_worksheet(plain if free else f"Sheet {len(taken) + 1}")
 
 
-def _add_table(sheet: Any, table: Table, looks: dict[str | int, Any]) -> None:
-    """Write a table with filters, a note on every head and columns of their types."""
+def _add_table(sheet: Any, table: Table, head: Any, text: Any, looks: list[Any]) -> None:
+    """Write a table with filters, a note on every head and columns of their types.
+
+    A value is written as what it is, else its text; what is missing stays empty.
+    """
     for across, column in enumerate(table.columns):
-        sheet.write_string(0, across, column.heading, looks["head"])
+        sheet.write_string(0, across, column.heading, head)
         if column.meaning:
             sheet.write_comment(0, across, column.meaning, {"x_scale": 1.6, "author": ""})
         longest = max((len(row.cells[across].text) for row in table.rows), default=0)
         width = min(max(longest + 1, len(column.heading) + 4, NARROWEST), WIDEST)
         sheet.set_column(across, across, width)
         for down, row in enumerate(table.rows, 1):
-            _write(sheet, (down, across), row.cells[across], column, looks)
+            cell = row.cells[across]
+            if isinstance(cell.value, bool):
+                sheet.write_boolean(down, across, cell.value, text)
+            elif isinstance(cell.value, int | float):
+                digits = 0 if isinstance(cell.value, int) else column.digits or 3
+                sheet.write_number(down, across, cell.value, looks[digits])
+            elif cell.text not in ("", "–"):
+                sheet.write_string(down, across, cell.text[:LONGEST_CELL], text)
     sheet.freeze_panes(1, 1)
     sheet.autofilter(0, 0, max(len(table.rows), 1), len(table.columns) - 1)
     sheet.repeat_rows(0)
     sheet.set_landscape()
     sheet.fit_to_pages(1, 0)
-
-
-def _write(
-    sheet: Any, at: tuple[int, int], cell: Cell, column: Column, looks: dict[str | int, Any]
-) -> None:
-    """Write a value as what it is, else its text; what is missing stays empty."""
-    if isinstance(cell.value, bool):
-        sheet.write_boolean(*at, cell.value, looks["text"])
-    elif isinstance(cell.value, int | float):
-        digits = 0 if isinstance(cell.value, int) else column.digits or 3
-        sheet.write_number(*at, cell.value, looks[digits])
-    elif cell.text not in ("", "–"):
-        sheet.write_string(*at, cell.text[:LONGEST_CELL], looks["text"])

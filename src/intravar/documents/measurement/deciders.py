@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from intravar.documents import charts
 from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted
-from intravar.documents.charts.plot import NARROW, Dot, Plot, round_ticks
-from intravar.documents.charts.rows import MOST_SINGLE, dot_plot, histogram
+from intravar.documents.charts import MOST_SINGLE, Dot, Plot
 from intravar.inference.group import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement import columns
 from intravar.measurement.sentences import about
@@ -35,9 +35,10 @@ def axis_of(claim: str) -> str:
     return f"decided differently, {of_pairs(claim)}"
 
 
-def without_figure(missing: int) -> str:
-    """Say how many are not in a chart."""
-    return f" {missing:,} without a figure {agree(missing, 'is', 'are')} not in it." * (missing > 0)
+def left_out(decision: Decision, n_shown: int, which: str = "without a figure") -> str:
+    """Say how many are not in a chart, and which."""
+    missing = len(decision.physicians) - n_shown
+    return f" {missing:,} {which} {agree(missing, 'is', 'are')} not in it." * (missing > 0)
 
 
 def decider_table(decision: Decision, words: Words) -> Table:
@@ -90,26 +91,20 @@ def everyone(decision: Decision) -> tuple[list[Known], bool]:
             level = (row.identified_low + row.identified_high) / 2
         if level is not None and low is not None and row.high is not None:
             known.append(Known(p, row, level, low, row.high, decision.claim))
-    if decision.verdict == NOTHING:
-        return [], False
+    known.sort(key=lambda each: each.row.physician)
     ranked = decision.verdict not in UNRANKED and any(each.row.rank is not None for each in known)
-
-    def place(each: Known) -> tuple[float, float, str]:
-        rank = math.inf if each.row.rank is None else each.row.rank
-        return (rank, each.level, each.row.physician) if ranked else (0, 0, each.row.physician)
-
-    return sorted(known, key=place), ranked
+    if ranked:
+        known.sort(key=lambda each: (each.row.rank or math.inf, each.level))
+    return known, ranked
 
 
 def named_ones(decision: Decision) -> list[Known]:
     """Return those who stand out, the farthest first; else both ends of the order, if any."""
     rows, ordered = everyone(decision)
     funnel = funnel_of(decision)
-    if not ordered:
-        return []
-    if funnel is not None and funnel.outside:
+    if ordered and funnel is not None and funnel.outside:
         return funnel.outside[:MOST_NAMED]
-    ranked = [each for each in rows if each.row.rank is not None]
+    ranked = [each for each in rows if ordered and each.row.rank is not None]
     return [*ranked[:1], *ranked[1:][-1:]]
 
 
@@ -129,23 +124,17 @@ def dots(decision: Decision, words: Words) -> Figure | None:
         f"{least} and {largest}."
     )
     if n > MOST_SINGLE:
-        return _counts(rows, text, words, len(decision.physicians) - n)
+        return _counts(rows, text, words, left_out(decision, n))
     funnel, named = funnel_of(decision), named_ones(decision)
     outside = funnel.outside if funnel and ordered else []
     end = max(10.0, 108 * float(levels.max()))
-    marks = [
-        Dot(
-            100 * each.level,
-            each.hint,
-            "point out" if each in outside else "point",
-            each.p,
-            each.row.physician if each in named else "",
-        )
-        for each in rows
-    ]
+    marks = []
+    for each in rows:
+        kind, label = "point out" if each in outside else "point", each.row.physician
+        marks.append(Dot(100 * each.level, each.hint, kind, each.p, label if each in named else ""))
 
     def plot(width: int) -> Plot:
-        return dot_plot(marks, width, axis_of(claim), ends=(0, end), step=max(end / 60, 0.5))
+        return charts.dot_plot(marks, width, axis_of(claim), end=end, step=max(end / 60, 0.5))
 
     key = (("point", words.decider), ("point out", "stands out")) if outside else ()
     return charted("dots", f"Every {words.decider} as a dot", text, plot, reading="", key=key)
@@ -157,16 +146,12 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
     if not 0 < len(rows) <= MOST_SINGLE:  # the first screen counts many
         return None
     limits = decision.claim == "at most"
-    figures = any(each.row.discordance is not None for each in rows)
-    ranges = any(each.row.discordance is None for each in rows)
+    figures = [each for each in rows if each.row.discordance is not None]
+    unranked = [each for each in rows if ranked and each.row.rank is None]
     entries = (
         (figures, "point", "at most" if limits else "estimate"),
-        (ranges, "range", "levels that fit equally well"),
-        (
-            ranked and any(each.row.rank is None for each in rows),
-            "point unranked",
-            "the same, cannot be ranked",
-        ),
+        (len(figures) < len(rows), "range", "levels that fit equally well"),
+        (unranked, "point unranked", "the same, cannot be ranked"),
         (figures, "hollow", "pulled towards the average"),
         (True, "interval", "95 % sure: at most" if limits else "95 % interval"),
     )
@@ -182,7 +167,7 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
         f"Every {words.decider} with a figure, and the 95 % interval",
         text,
         lambda width: _each(rows, width, words, ranked=ranked),
-        reading=f"{capital(order)}.{why}{without_figure(len(decision.physicians) - len(rows))}",
+        reading=f"{capital(order)}.{why}{left_out(decision, len(rows))}",
         key=[(look, what) for there, look, what in entries if there],
     )
 
@@ -191,7 +176,7 @@ def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
     top = min(100.0, 105 * max(each.high for each in rows))
     plot = Plot(width, x=(0, len(rows) + 1), y=(0, top))
     order = "most consistent by rank first" if ranked else "by name"
-    places = {round(at) for at in round_ticks(1, len(rows))}
+    places = {round(at) for at in charts.round_ticks(1, len(rows))}
     ticks = [(at, str(at)) for at in sorted(places)]
     plot.axes(f"{words.deciders}, {order}", of_pairs(rows[0].claim), x_ticks=ticks)
     radius = max(1.5, min(4.0, 0.35 * width / len(rows)))
@@ -209,7 +194,7 @@ def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
     return plot
 
 
-def _counts(rows: list[Known], text: str, words: Words, missing: int) -> Figure:
+def _counts(rows: list[Known], text: str, words: Words, missing: str) -> Figure:
     """Return how many have which score, and how long an interval typically is."""
     claim, ranges = rows[0].claim, any(each.row.discordance is None for each in rows)
     levels, lows, highs = np.array([(each.level, each.low, each.high) for each in rows]).T
@@ -217,12 +202,11 @@ def _counts(rows: list[Known], text: str, words: Words, missing: int) -> Figure:
     low = max(middle - float(np.median(levels - lows)), 0.0)
     high = min(middle + float(np.median(highs - levels)), 1.0)
 
+    axis = f"{axis_of(claim)}{', middle of the range' * ranges}"
+    names = axis, f"{words.deciders} per 1 of 100"
+
     def plot(width: int) -> Plot:
-        names = (
-            f"{axis_of(claim)}{', middle of the range' * ranges}",
-            f"{words.deciders} per 1 of 100",
-        )
-        drawn = histogram(levels, width, names, words.counted, reach=100 * high, unit=100)
+        drawn = charts.histogram(levels, width, names, words.counted, reach=100 * high, unit=100)
         height = 0.95 * drawn.y[1]
         drawn.interval(height, 100 * low, 100 * high, upright=False)
         typical = f"median, with a typical interval: {about(middle, low, high, claim)}"
@@ -233,7 +217,7 @@ def _counts(rows: list[Known], text: str, words: Words, missing: int) -> Figure:
     reading = f"{words.Deciders} closer together than the line are hard to tell apart."
     key = (("fill", words.deciders), ("interval", "typical 95 % interval, around the median"))
     title = f"How many {words.deciders} have which figure"
-    return charted("dots", title, text, plot, reading=reading + without_figure(missing), key=key)
+    return charted("dots", title, text, plot, reading=reading + missing, key=key)
 
 
 def order_ends(decision: Decision, words: Words) -> Paragraph | None:
@@ -262,11 +246,9 @@ class Funnel(NamedTuple):
 
     def usual(self) -> list[tuple[float, float, float]]:
         """Return between which figures nine of ten lie, from the smallest panels to the largest."""
-        pairs = sorted((n, 100 * each.level) for each, n in self.sizes.items())
-        return [
-            (float(part[:, 0].mean()), *np.quantile(part[:, 1], (0.05, 0.95)).tolist())
-            for part in np.array_split(np.array(pairs, dtype=float), BAND_STEPS)
-        ]
+        pairs = np.array(sorted((float(n), 100 * each.level) for each, n in self.sizes.items()))
+        parts = (part.T for part in np.array_split(pairs, BAND_STEPS))
+        return [(sizes.mean(), *np.quantile(levels, (0.05, 0.95))) for sizes, levels in parts]
 
 
 def funnel_of(decision: Decision) -> Funnel | None:
@@ -331,7 +313,7 @@ def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:
     highest = max(*(100 * each.level for each in sizes), middle + OUTER * float(half[-1]))
     plot = Plot(width, x=(first, largest), y=(0, min(100.0, highest * 1.15)))
     plot.axes(f"{unit} of {words.a_decider}", of_pairs(next(iter(sizes)).claim))
-    marked, radius = list(sizes), 4 if len(sizes) <= 150 else 2 if width == NARROW else 2.5
+    marked, radius = list(sizes), 4 if len(sizes) <= 150 else 2 if width == charts.NARROW else 2.5
     if len(sizes) > MOST_SINGLE:  # of very many the farthest alone have marks
         plot.band(data.usual())
         marked = data.outside[:MOST_MARKS]

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from statistics import median
+from typing import NamedTuple
 
-from intravar.documents.blocks import (
-    Block,
-    Bullets,
-    Figure,
-    Note,
-    Paragraph,
-    Section,
-    SideBySide,
-)
+from intravar.documents import blocks
+from intravar.documents.blocks import Block, Bullets, Figure, Note, Paragraph, Section
+from intravar.documents.charts import Drawing
 from intravar.documents.measurement import deciders
-from intravar.documents.measurement.group import hundred_pairs, noise_blocks, noise_parts
-from intravar.measurement.sentences import MAY_BE_READ, explained_sentence, rates_in_words
+from intravar.measurement import sentences
 from intravar.measurement.verdict import LITTLE_EXPLAINED, NOTHING, UNRANKED
 from intravar.publication.findings import location_lines, review_sentence
 from intravar.publication.group import differences_line
 from intravar.publication.results import Decision
-from intravar.tables import hundred, hundredths
+from intravar.tables import hundred, hundredths, most
 from intravar.wording import Words, agree, capital
 
 #: How grave a verdict is, as a look of notes.
@@ -33,6 +27,22 @@ LOOK_OF = {
 TELLS = 0.01
 #: Explained share below which nothing is said of what decisions depend on.
 SOME_RULE = 0.05
+#: Pairs side by side, and the pixels of a pair; pixels of the bar of noise.
+ACROSS, PAIR_WIDTH, PAIR_HEIGHT = 20, 30, 19
+BAR = 360, 28
+#: By part of the noise: class of the style sheet, and what lowers it.
+NOISE = {
+    "level": (
+        "fill",
+        "Agree on the threshold: most of what can be agreed on is how readily to decide for it",
+    ),
+    "pattern": ("second", "Agree on what counts: {deciders} weigh the same findings differently"),
+    "occasion": (
+        "third",
+        "Record the reasons and use a checklist: most of the disagreement is not between "
+        "{deciders} but within each of them",
+    ),
+}
 #: What a discordance does not mean, in the same words wherever the figure stands.
 _NOT_MEANT = (
     "It says nothing about intent, and nothing about whether a decision was right: {a_decider} can "
@@ -43,8 +53,6 @@ _NOT_MEANT = (
     "{Deciders} with more close calls can be expected to differ more.",
     "With few {cases} the figure is uncertain; always read it with its interval.",
 )
-
-
 #: What the word means, said where it first stands; and why a figure comes without its share.
 _ELIGIBLE = "Eligible are the {cases} for which the rule learned from the data says yes."
 _NOT_EXPLAINED = (
@@ -55,39 +63,6 @@ _NOT_EXPLAINED = (
 
 def first_screen(decision: Decision, words: Words) -> list[Block]:
     """Return the blocks of the first screen; every number comes from what is published."""
-    note, cards = verdict_note(decision, words), []
-    steps: list[Block] = [Bullets(next_steps(decision, words), numbered=True)]
-    if decision.verdict != NOTHING:
-        title, sure = headline(decision, words)
-        lines = caveats(decision, words)
-        lines += [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
-        standing, named = _standing(decision, words)
-        differ = _differ(decision, words)
-        where = map(Paragraph, location_lines(decision.location, words)[:2])
-        lies = [*noise_blocks(decision, words), *where]
-        parts: dict[str, list[Block | None]] = {
-            title: [
-                Paragraph(sure) if sure else None,
-                hundred_pairs(decision, words),
-                *map(Paragraph, lines),
-            ],
-            f"Do the {words.deciders} differ?": [
-                deciders.dots(decision, words),
-                Paragraph(" ".join([*differ[:1], standing])),
-                Bullets(named) if named else None,
-                *map(Paragraph, differ[1:]),
-                Paragraph(with_figure(decision, words), quiet=True),
-            ],
-            "Where the disagreement lies": [
-                *(lies or [Paragraph("The data do not tell where it lies.")])
-            ],
-        }
-        cards = [
-            Section(title, [block for block in blocks if block], "wide" if at == 1 else "card")
-            for at, (title, blocks) in enumerate(parts.items())
-        ]
-        if decision.unrecorded is not None:
-            steps.append(Paragraph(decision.unrecorded.words))
     leaks = [
         Note(
             f"'{words.label(column)}' may give the decision away.",
@@ -97,13 +72,50 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
         )
         for column, why in decision.check.leaks.items()
     ]
-    return [note, *leaks, SideBySide([*cards, Section("What to do next", steps, "wide")])]
+    steps: list[Block] = [Bullets(next_steps(decision, words), numbered=True)]
+    if decision.unrecorded is not None:
+        steps.append(Paragraph(decision.unrecorded.words))
+    cards = [] if decision.verdict == NOTHING else _cards(decision, words)
+    cards.append(Section("What to do next", steps, "wide"))
+    return [verdict_note(decision, words), *leaks, blocks.SideBySide(cards)]
+
+
+def _cards(decision: Decision, words: Words) -> list[Section]:
+    """Return the figure, whether deciders differ, and where the disagreement lies."""
+    title, sure = headline(decision, words)
+    lines = caveats(decision, words)
+    lines += [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
+    standing, named = _standing(decision, words)
+    differ = _differ(decision, words)
+    where = [Paragraph(line) for line in location_lines(decision.location, words)[:2]]
+    parts: dict[str, list[Block | None]] = {
+        title: [
+            Paragraph(sure) if sure else None,
+            hundred_pairs(decision, words),
+            *map(Paragraph, lines),
+        ],
+        f"Do the {words.deciders} differ?": [
+            deciders.dots(decision, words),
+            Paragraph(" ".join([*differ[:1], standing])),
+            Bullets(named) if named else None,
+            *map(Paragraph, differ[1:]),
+            Paragraph(with_figure(decision, words), quiet=True),
+        ],
+        "Where the disagreement lies": [*noise_blocks(decision, words), *where]
+        or [Paragraph("The data do not tell where it lies.")],
+    }
+    return [
+        Section(title, [block for block in listed if block], "wide" if at == 1 else "card")
+        for at, (title, listed) in enumerate(parts.items())
+    ]
 
 
 def verdict_note(decision: Decision, words: Words) -> Note:
     """Return the verdict, what may be read, and its first reason."""
     reason = f" {capital(decision.verdict_reasons[0])}." if decision.verdict_reasons else ""
-    text = f"{words.said(MAY_BE_READ[decision.verdict])}{reason} {eligible(decision, words)}"
+    text = (
+        f"{words.said(sentences.MAY_BE_READ[decision.verdict])}{reason} {eligible(decision, words)}"
+    )
     look = LOOK_OF.get(decision.verdict, "care")
     return Note(f"{capital(decision.verdict)}.", text.strip(), look)
 
@@ -144,7 +156,7 @@ def headline(decision: Decision, words: Words) -> tuple[str, str]:
 
 def summary_lines(decision: Decision, words: Words) -> list[str]:
     """Return what the first screen says of all together, line by line: for a terminal."""
-    if decision.verdict == NOTHING or decision.group is None:
+    if decision.group is None:
         return []
     noise = [b.alternative for b in noise_blocks(decision, words) if isinstance(b, Figure)]
     lines = [
@@ -164,11 +176,9 @@ def _differ(decision: Decision, words: Words) -> list[str]:
     group = decision.group
     if group is None or group.discordance.value is None:
         return []
-    lines = (
-        differences_line(group, decision.claim),
-        rates_in_words(group.with_rate, group.with_half),
-    )
-    return [words.said(line) for line in lines if line]
+    differences = differences_line(group, decision.claim)
+    rates = sentences.rates_in_words(group.with_rate, group.with_half)
+    return [words.said(line) for line in (differences, rates) if line]
 
 
 def caveats(decision: Decision, words: Words) -> list[str]:
@@ -176,8 +186,10 @@ def caveats(decision: Decision, words: Words) -> list[str]:
     group = decision.group
     if group is None or group.discordance.value is None:
         return []
-    explained = None if group.explained is None else group.explained.value
-    lines = [_NOT_EXPLAINED if explained is None else words.said(explained_sentence(explained))]
+    explained = _explained(decision)
+    lines = [
+        _NOT_EXPLAINED if explained is None else words.said(sentences.explained_sentence(explained))
+    ]
     if decision.claim != "about":
         lines.append(
             f"What could not be predicted counts as different, even where the {words.decider} was "
@@ -194,6 +206,11 @@ def caveats(decision: Decision, words: Words) -> list[str]:
     return lines
 
 
+def _explained(decision: Decision) -> float | None:
+    group = decision.group
+    return None if group is None or group.explained is None else group.explained.value
+
+
 def new_warnings(decision: Decision) -> list[str]:
     """Return the warnings that are not among the reasons of the verdict."""
     return [line for line in decision.warnings if line not in decision.verdict_reasons]
@@ -201,17 +218,14 @@ def new_warnings(decision: Decision) -> list[str]:
 
 def counted_figures(decision: Decision) -> str:
     """Return how many have a figure, in a few words."""
-    n, what = decision.n_reportable, "range" if decision.ranged else "figure"
-    return f"{'all' if n == decision.n_physicians else f'{n:,}' if n else 'none'} with a {what}"
+    return f"{decision.n_reportable:,} with a {'range' if decision.ranged else 'figure'}"
 
 
 def with_figure(decision: Decision, words: Words) -> str:
     """Tell apart those in the table and those with a figure."""
-    n, shown, ranges = decision.n_physicians, decision.n_reportable, decision.n_banded
+    shown, ranges = decision.n_reportable, decision.n_banded
     what = f"{agree(shown, 'has', 'have')} a {'range of levels' if decision.ranged else 'figure'}"
-    if shown == n:
-        return f"{agree(n, 'The', 'All')} {words.counted(n)} in the table {what}."
-    some = f"{shown:,} {what}" if shown else what.replace("have", "none has")
+    some = f"{shown:,} of {words.counted(decision.n_physicians)} in the table {what}"
     if ranges:
         some += (
             f", {ranges:,} {agree(ranges, 'has', 'have')} a range in its place, because an exact "
@@ -222,56 +236,46 @@ def with_figure(decision: Decision, words: Words) -> str:
     if known and len(bands) > 1 and decision.verdict not in UNRANKED:
         lower = median(bands) < median(known)
         some += "; most of those with a range are more consistent than most of the others" * lower
-    return f"Of {words.counted(n)} in the table, {some}."
+    return f"{some}."
 
 
 def _standing(decision: Decision, words: Words) -> tuple[str, list[str]]:
     """Say who stands out and by how much, or that nobody does."""
     funnel, listed = deciders.funnel_of(decision), deciders.named_ones(decision)
-    group, ends = decision.group, "The most and the least consistent by rank:"
+    ends = "The most and the least consistent by rank:"
     if decision.verdict in UNRANKED:
         return "None is singled out: the data do not support a ranking.", []
-    if funnel is not None and funnel.outside:
-        n = len(funnel.outside)
-        sentence = (
-            f"{n:,} of {words.counted(len(funnel.sizes))} with a figure "
-            f"{agree(n, 'stands', 'stand')} out by more than chance and the usual spread allow."
-        )
-        ends = f"The {len(listed)} farthest:" if n > len(listed) else ""
-    elif len(listed) < 2:
+    if funnel is None and len(listed) > 1:
+        return f"Whether any stands out cannot be said: the level is not determined. {ends}", [
+            each.hint for each in listed
+        ]
+    if funnel is None or (not funnel.outside and len(listed) < 2):
         return f"None stands out; too few {words.deciders} can be ranked.", []
-    elif funnel is None:
-        sentence = "Whether any stands out cannot be said: the level is not determined."
-    elif group is not None and group.differences == "differ":
-        sentence = (
-            f"Yet no single {words.decider} stands out: none lies farther from the average than "
-            "such differences and chance together explain."
+    n, by = len(funnel.outside), "by more than chance and the usual spread allow."
+    sentence = f"No single {words.decider} stands out {by}"
+    if n:
+        of = words.counted(len(funnel.sizes))
+        sentence = f"{n:,} of {of} with a figure {agree(n, 'stands', 'stand')} out {by}"
+        ends = f"The {len(listed)} farthest:" if n > len(listed) else ""
+    named = []
+    for each in listed:  # in numbers that add up as they are shown
+        own, middle = (
+            hundredths(level, each.claim) for level in (each.level, funnel.limits.middle)
         )
-    else:
-        sentence = "None stands out by more than chance and the usual spread allow."
-    return f"{sentence} {ends}".strip(), [_named(each, funnel, words) for each in listed]
-
-
-def _named(known: deciders.Known, funnel: deciders.Funnel | None, words: Words) -> str:
-    """Return what is said of one who is named, in numbers that add up as they are shown."""
-    if funnel is None:
-        return known.hint
-    own, middle = (hundredths(each, known.claim) for each in (known.level, funnel.limits.middle))
-    apart = f"{abs(own - middle)} {'more' if own > middle else 'fewer'} than "
-    average = f"the average of single {words.deciders} ({middle})"
-    return f"{known.hint}, {apart if own != middle else ''}{average}"
+        apart = f"{abs(own - middle)} {'more' if own > middle else 'fewer'} than "
+        average = f"the average of single {words.deciders} ({middle})"
+        named.append(f"{each.hint}, {apart if own != middle else ''}{average}")
+    return f"{sentence} {ends}".strip(), named
 
 
 def next_steps(decision: Decision, words: Words) -> list[str]:
     """Return what to do next, the most pressing first, in words that need no software."""
-    funnel = deciders.funnel_of(decision)
+    funnel, explained = deciders.funnel_of(decision), _explained(decision)
     steps = [
         f"Find out when '{words.label(column)}' was known. If only after the decision, have "
         "the figures measured again without it."
         for column in list(decision.check.leaks)[:1]
     ]
-    group = decision.group
-    explained = None if group is None or group.explained is None else group.explained.value
     if decision.verdict == NOTHING:
         return [*steps, "Fix the problem that the verdict names, then measure again."]
     if decision.verdict == "group only":
@@ -295,10 +299,9 @@ def next_steps(decision: Decision, words: Words) -> list[str]:
     if parts := noise_parts(decision, words):
         largest = max(parts, key=lambda part: part.of_hundred)
         steps.append(f"{largest.remedy} ({largest.shown} of 100).")
-    rule, group = decision.rule, decision.group
-    weights = list(rule.importance.items())[:3]
+    weights = list(decision.rule.importance.items())[:3]
     named = [words.label(name) for name, weight in weights if weight >= TELLS]
-    if named and rule.auc is not None and (explained is None or explained >= SOME_RULE):
+    if named and decision.rule.auc is not None and (explained is None or explained >= SOME_RULE):
         listed = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
         steps.append(f"Start with the factors that weigh most in the decision: {listed}.")
     if decision.claim != "about":
@@ -307,3 +310,87 @@ def next_steps(decision: Decision, words: Words) -> list[str]:
             f"{words.cases} without knowing how they were decided."
         )
     return steps
+
+
+class NoiseShare(NamedTuple):
+    """A part of the noise: how many of a hundred cases, its look, why, and what lowers it."""
+
+    of_hundred: float
+    kind: str
+    why: str
+    remedy: str
+
+    @property
+    def shown(self) -> str:
+        """The part in whole cases of a hundred."""
+        return "fewer than 1" if round(self.of_hundred) == 0 else f"{round(self.of_hundred)}"
+
+
+def noise_parts(decision: Decision, words: Words) -> list[NoiseShare]:
+    """Return the parts of noise; none where it was not taken apart."""
+    noise, parts = None if decision.group is None else decision.group.noise, []
+    for name, (kind, remedy) in NOISE.items():
+        value = None if noise is None else getattr(noise, name).value
+        if value is None:
+            return []
+        of_hundred = 200 * value
+        if name == "occasion":  # the figure of all: where that is a limit, it is rounded up as well
+            of_hundred = hundredths(2 * value, decision.claim)
+        why = words.fill(sentences.WHY_DIFFERENT[name])
+        parts.append(NoiseShare(of_hundred, kind, why, words.fill(remedy)))
+    return parts if sum(part.of_hundred for part in parts) >= 1 else []
+
+
+def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
+    """Return how many cases two deciders would decide differently, and why, as a bar in parts."""
+    parts = noise_parts(decision, words)
+    if not parts:
+        return []
+    whole, at = sum(part.of_hundred for part in parts), 0.0
+    # The figure above may be that of eligible cases alone.
+    every = ", eligible or not," if "eligible" in decision.compared else ""
+    sentence = (
+        f"Of 100 {words.cases}{every} seen by two {words.deciders}, {decision.claim} "
+        f"{sum(round(part.of_hundred) for part in parts)} would be decided differently:"
+    )
+    picture = Drawing(*BAR)
+    for part in parts:
+        across = BAR[0] * part.of_hundred / whole
+        hint = f"{part.shown} of 100: {part.why}"
+        picture.box((at, 0), (max(across - 2, 1), BAR[1]), hint, part.kind)
+        if across > 24:
+            picture.write(part.shown, (at + across / 2 - 1, BAR[1] / 2), f"on-{part.kind}")
+        at += across
+    key = tuple((part.kind, f"{part.shown}: {part.why}") for part in parts)
+    text = f"{sentence} {'; '.join(f'{part.shown} because {part.why}' for part in parts)}."
+    title = f"Why two {words.deciders} would decide differently about the same {words.case}"
+    return [Paragraph(sentence), Figure("noise", "", text, "", [picture.svg(title, text)], key)]
+
+
+def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
+    """Return a hundred pairs of cases; those decided differently have two kinds of dots."""
+    value = None if decision.group is None else decision.group.discordance.value
+    if value is None or decision.ranged:
+        return None
+    return pairs_picture(value, decision.claim, words)
+
+
+def pairs_picture(share: float, claim: str, words: Words, where: str = "") -> Figure:
+    """Draw a hundred pairs of which a share differs; `where` it does may be said."""
+    differ = hundredths(share, claim)
+    picture = Drawing(ACROSS * PAIR_WIDTH, 100 // ACROSS * PAIR_HEIGHT)
+    for pair in range(100):
+        a = pair % ACROSS * PAIR_WIDTH + 8
+        b = pair // ACROSS * PAIR_HEIGHT + 9.5
+        kinds = ("one-way", "other-way") if pair < differ else ("alike", "alike")
+        for n, kind in enumerate(kinds):
+            picture.mark((a + 13 * n, b), "", kind, radius=5)
+    number = f"{most(claim)}{differ}"
+    pairs = f"A hundred pairs of {words.cases}"
+    text = (
+        f"A hundred pairs of dots; in {number} of them the two {words.cases} got different "
+        f"decisions{where}."
+    )
+    different = f"{number} decided differently{where}"
+    key = (("one-way other-way", different), ("alike", "decided alike"))
+    return Figure("hundred-pairs", "", text, "", [picture.svg(pairs, text)], key)

@@ -1,39 +1,36 @@
-"""From a measurement to the folders that are handed on and kept, and to files of other formats."""
+"""From a measurement to the folders that are handed on and kept, to other formats and to sheets."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain, count
 from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
-from intravar.documents.blocks import Block, Document
-from intravar.documents.measurement.report import case_blocks, report, table_document
-from intravar.documents.page import as_html
-from intravar.documents.typesetting import lacking, parse_formats
+from intravar.documents import typesetting
+from intravar.documents.blocks import Block, Document, Heading
+from intravar.documents.html import as_html
+from intravar.documents.measurement.cases import case_blocks, cases_of_each
+from intravar.documents.measurement.report import report, table_document
+from intravar.documents.sheet import TOGETHER, Ends, sheet, with_figure
 from intravar.documents.workbook import as_xlsx
+from intravar.errors import InputError, option
 from intravar.measurement.cases import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
+from intravar.publication import folders
 from intravar.publication.disclosure import published_of
-from intravar.publication.files import files_of, parquet_bytes, read_published
-from intravar.publication.folders import (
-    CASES_FILE,
-    FIGURES_FILE,
-    JOINT_FILE,
-    PAIRS_FILE,
-    PATIENTS_FILE,
-    add_files,
-    checked_out,
-    file_of,
-    private_folder,
-    write_folders,
-)
-from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
+from intravar.publication.explain import measurement_folders, private_table
+from intravar.publication.files import files_of, parquet_bytes, read_published, safe_csv
+from intravar.publication.pseudonyms import KEY_FILE, Addresses, Pseudonyms, read_key
 from intravar.publication.results import Published
 from intravar.tables import table_of
+from intravar.writing import Ledger, check_writable, make_folder, make_private, write_private
 
 PAGE = "report.html"
 #: The page of the table alone, with all columns.
@@ -80,11 +77,11 @@ def write_measurement(
     source = measurement.check.source
     together = measurement.together
     request = measurement.request if together is None else together.request
-    path = checked_out(out, request, source, replace=replace)
+    path = folders.checked_out(out, request, source, replace=replace)
     # Everybody who has patients in any decision, under the same pseudonym from run to run.
     tables = [each.table["physician"].cast(pl.String) for each in measurement.decisions.values()]
     listed = pl.concat(tables).unique(maintain_order=True).to_list()
-    before = private_folder(path) / KEY_FILE
+    before = folders.private_folder(path) / KEY_FILE
     key = before if key is None and before.is_file() else key
     given = key if key is None or isinstance(key, bytes) else read_key(Path(key))
     pseudonyms = Pseudonyms.of(listed, given)
@@ -93,7 +90,7 @@ def write_measurement(
     pairs = _pairs_for_page(measurement, published, names) if pairs_in_report else None
     public = files_of(published) | pages(published, pairs)
     public[REQUEST] = request.to_toml(from_folder(source, path)).encode()
-    write_folders(path, public, _private_files(measurement, pseudonyms))
+    folders.write_folders(path, public, _private_files(measurement, pseudonyms))
     return published
 
 
@@ -112,7 +109,7 @@ def from_folder(source: str, folder: Path) -> str | None:
 def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str, bytes]:
     note = measurement.request.words.fill(PRIVATE_NOTE)
     files = {KEY_FILE: pseudonyms.as_json().encode(), "README.txt": note.encode()}
-    if not lacking(["xlsx"]):
+    if not typesetting.lacking(["xlsx"]):
         rows = sorted((pseudonym, name) for name, pseudonym in pseudonyms.by_name.items())
         heads = [("pseudonym", 1, itemgetter(0)), ("name", 1, itemgetter(1))]
         table = table_of("Key", "", rows, heads, words=(0, 1))
@@ -120,15 +117,15 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
     called = pl.col("physician").cast(pl.String)
     if measurement.together is not None:
         joint = measurement.together.joint.physicians.with_columns(called)
-        files[JOINT_FILE] = parquet_bytes(joint)
+        files[folders.JOINT_FILE] = parquet_bytes(joint)
     for at, each in enumerate(measurement.decisions.values()):
         for name, kept in {
-            FIGURES_FILE: each.table.with_columns(called),
-            CASES_FILE: cases_of(each),
-            PATIENTS_FILE: patients_of(each),
-            PAIRS_FILE: review_pairs_of(each),
+            folders.FIGURES_FILE: each.table.with_columns(called),
+            folders.CASES_FILE: cases_of(each),
+            folders.PATIENTS_FILE: patients_of(each),
+            folders.PAIRS_FILE: review_pairs_of(each),
         }.items():
-            files[file_of(name, at)] = parquet_bytes(kept)
+            files[folders.file_of(name, at)] = parquet_bytes(kept)
     return files
 
 
@@ -193,18 +190,176 @@ def write_files(
     list of Path
         The files.
     """
-    from intravar.documents.pdf import as_pdf, paper_size
     from intravar.documents.word import as_docx
 
-    chosen = parse_formats(formats, MEASUREMENT_FORMATS)
-    size = paper_size(paper)
+    chosen = typesetting.parse_formats(formats, MEASUREMENT_FORMATS)
+    size = typesetting.paper_size(paper)
     path = Path(folder)
     published = read_published(path)
     document, html = report(published), pages(published)
     writers: dict[str, Callable[[Document], bytes]]
-    writers = {"pdf": partial(as_pdf, paper=size), "xlsx": as_xlsx, "docx": as_docx}
+    writers = {"pdf": partial(typesetting.as_pdf, paper=size), "xlsx": as_xlsx, "docx": as_docx}
     files: dict[str, bytes] = {}
     for name in chosen:
         files |= html if name == "html" else {f"report.{name}": writers[name](document)}
-    add_files(path, files)
+    folders.add_files(path, files)
     return [path / name for name in files]
+
+
+#: Formats of a sheet.
+SHEET_FORMATS = ("html", "pdf")
+#: The list of the sheets, for a mail merge.
+LIST = "sheets.csv"
+#: Surprising decisions that stand on a sheet, and the heading over them.
+MOST_CASES, SURPRISED = 3, "Decisions of yours that surprised"
+NAMED = "This sheet names a person. Hand it to nobody else."
+CASES = "This sheet shows single {cases}. Keep it where the data are."
+EXACT = "This sheet shows an exact figure that is not published. Hand it to nobody else."
+
+
+class SheetFiles(NamedTuple):
+    """What was written: the files, and whether they are for the owner's eyes alone."""
+
+    files: list[Path]
+    private: bool
+
+
+def write_sheets(
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    physician: str | None = None,
+    formats: str | Sequence[str] = "html",
+    names: bool = False,
+    cases: bool = False,
+    exact: bool = False,
+    paper: str = "a4",
+) -> SheetFiles:
+    """Write one page for each decider with a figure, from what was published of a measurement.
+
+    Everything is made before anything is written. With names, cases or exact figures the folder is
+    private. :data:`LIST` beside the sheets tells which file is whose.
+
+    Parameters
+    ----------
+    folder
+        What `intravar measure --out` or :func:`intravar.write_measurement` wrote.
+    out
+        Folder for the sheets; another than the measurement's. Exact figures go to the private
+        folder by default, and nowhere else.
+    physician
+        Whose sheet, by name or pseudonym; that of everybody with a figure if it is not given.
+    formats
+        Some of html and pdf, in a list or with commas between.
+    names
+        Whether names stand on the sheets; they are read from the private folder.
+    cases
+        Whether decisions that surprised stand on the sheets; patient-level.
+    exact
+        Whether exact figures stand where only a range is published.
+    paper
+        "a4" or "letter".
+
+    Returns
+    -------
+    SheetFiles
+        In the order of pseudonyms; the list last, unless one decider was asked for.
+    """
+    chosen_formats = typesetting.parse_formats(formats, SHEET_FORMATS)
+    size = typesetting.paper_size(paper)
+    path, private = measurement_folders(folder)
+    target = _target(None if out is None else Path(out), path, private, exact=exact)
+    published = read_published(path)
+    words = published.words
+    everybody = {row.physician for each in published.decisions for row in each.physicians}
+    known = Addresses.of(sorted(everybody), private, words.decider)
+    figures = _figures(path, published) if exact else {}
+    chosen = with_figure(published) if physician is None else [known.published_name(physician)]
+    named = names or any(name in everybody for name in known.names.values())
+    writers: dict[str, Callable[[Document], bytes]] = {
+        "pdf": partial(typesetting.as_pdf, paper=size),
+        "html": lambda document: as_html(document, words, width="sheet").encode(),
+    }
+    why = [EXACT] * exact + [words.fill(CASES)] * cases + [NAMED] * names
+    contents: dict[str, bytes] = {}
+    listed = []
+    for published_name in chosen:
+        called = known.name_of(published_name) if named else published_name
+        surprises = cases_of_each(path, published_name, published, most=MOST_CASES) if cases else []
+        document = sheet(
+            published,
+            published_name,
+            called=called,
+            cases=[Heading(SURPRISED), *surprises] if surprises else (),
+            private=" ".join(why) or None,
+            exact=figures.get(known.name_of(published_name)) if exact else None,
+        )
+        pseudonyms = (each for each, name in known.names.items() if name == published_name)
+        stem = _stem(called if named else next(pseudonyms, published_name), contents)
+        files = {form: f"{stem}.{form}" for form in chosen_formats}
+        contents |= {name: writers[form](document) for form, name in files.items()}
+        listed.append({words.decider: called, **files})
+    if physician is None:
+        contents[LIST] = safe_csv(pl.DataFrame(listed)).encode()
+    return SheetFiles(_written(target, contents, private=bool(why)), bool(why))
+
+
+def _target(out: Path | None, path: Path, private: Path, *, exact: bool) -> Path:
+    """Return the folder of the sheets, or say why it cannot be."""
+    if exact:
+        target = private / "sheets" if out is None else out
+        if not target.resolve().is_relative_to(private.resolve()):
+            raise InputError(
+                "exact figures are for the private folder; leave {} out, or name a folder in '{}'",
+                *(option("out"), private),
+            )
+        return target
+    if out is None or out.resolve() in (path.resolve(), private.resolve()):
+        raise InputError("name a folder for the sheets alone with {}", option("out"))
+    return out
+
+
+def _figures(path: Path, published: Published) -> dict[str, dict[str, Ends]]:
+    """Return the exact figures by name: of each decision, and of several together."""
+    remedy = "make the sheets where it was measured, or measure again"
+    kept = {
+        each.decision: (folders.file_of(folders.FIGURES_FILE, at), ("discordance", "low", "high"))
+        for at, each in enumerate(published.decisions)
+    }
+    if published.joint is not None:
+        kept[TOGETHER] = folders.JOINT_FILE, ("differ", "differ_low", "differ_high")
+    figures: dict[str, dict[str, Ends]] = {}
+    for decision, (file, ends) in kept.items():
+        table = private_table(path, file, "exact figures", remedy)
+        for name, *figure in table.drop_nulls(ends).select("physician", *ends).iter_rows():
+            figures.setdefault(name, {})[decision] = (figure[0], figure[1], figure[2])
+    return figures
+
+
+def _stem(called: str, files: Mapping[str, bytes]) -> str:
+    """Return a file's name that every system takes, and nobody else has.
+
+    Examples
+    --------
+    >>> _stem("Dr. Ada/Lovelace", {}), _stem("Ada", {"Ada.html": b""})
+    ('Dr. Ada_Lovelace', 'Ada-2')
+    """
+    plain = re.sub(r"[^\w .-]", "_", called).strip(" .")[:80] or "sheet"
+    taken = {Path(name).stem.casefold() for name in files}
+    stems = chain([plain], (f"{plain}-{number}" for number in count(2)))
+    return next(stem for stem in stems if stem.casefold() not in taken)
+
+
+def _written(target: Path, files: Mapping[str, bytes], *, private: bool) -> list[Path]:
+    """Write the sheets into their folder, the owner's alone if they are private."""
+    make_folder(target)
+    check_writable(target)
+    if private:
+        make_private(target)
+    write = write_private if private else Path.write_bytes
+    ledger = Ledger(target)
+    ledger.check(files)  # all of them before the first is written
+    for name, content in files.items():
+        with ledger.writing(name) as beside:
+            write(beside, content)
+    return [target / name for name in files]

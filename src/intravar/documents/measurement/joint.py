@@ -6,14 +6,12 @@ from dataclasses import replace
 
 from intravar.documents import blocks
 from intravar.documents.blocks import Block
-from intravar.documents.charts.plot import Dot
-from intravar.documents.charts.rows import Labelled
+from intravar.documents.charts import Dot, Labelled
 from intravar.documents.measurement.deciders import axis_of
-from intravar.documents.measurement.first import next_steps, not_meant
-from intravar.documents.measurement.group import pairs_picture
+from intravar.documents.measurement.first import next_steps, not_meant, pairs_picture
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.joint import NOT_SHOWN, joint_lines
-from intravar.publication.results import Band, Joint, Published
+from intravar.publication.results import Band, Figure, Joint, Published
 from intravar.tables import Table, hundred, hundreds, most, number, of_pairs, table_of
 from intravar.wording import Words, capital
 
@@ -41,12 +39,11 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         where = " in at least one decision"
         together.insert(0, pairs_picture(joint.differ.value, "at most", words, where))
     steps = _next_steps(published, joint)
+    supported, what_next = blocks.Bullets(verdicts), blocks.Bullets(steps, numbered=True)
     cards = [
         blocks.Section("The decisions together", together),
-        blocks.Section(
-            "What the data support in each decision", [blocks.Bullets(verdicts)], "wide"
-        ),
-        blocks.Section("What to do next", [blocks.Bullets(steps, numbered=True)], "wide"),
+        blocks.Section("What the data support in each decision", [supported], "wide"),
+        blocks.Section("What to do next", [what_next], "wide"),
     ]
     table, each_decision = together_table(words, joint), _each(words, joint, published.first.claim)
     return [
@@ -69,12 +66,11 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
 def _next_steps(published: Published, joint: Joint) -> list[str]:
     """Return what to do next: the steps of the decision that comes first, and why it does."""
     words, level = published.words, {row.decision: row.discordance or 0 for row in joint.decisions}
-    first = max(
-        published.decisions, key=lambda each: (each.verdict == NOTHING, level[each.decision])
-    )
+    unread = [each for each in published.decisions if each.verdict == NOTHING]
+    first = max(unread or published.decisions, key=lambda each: level[each.decision])
     called, figure = words.label(first.decision), hundred(level[first.decision], first.claim)
     why = f"comparable {words.cases} differ most often in it ({most(first.claim)}{figure} of 100)"
-    why = "it is not interpretable" if first.verdict == NOTHING else why
+    why = "it is not interpretable" if unread else why
     return [f"Take {called} first: {why}.", *next_steps(first, words)]
 
 
@@ -85,39 +81,30 @@ def _of_hundred(value: float | None, band: Band | None, claim: str) -> str:
 
 def _meanings(table: Table) -> blocks.Bullets:
     """Return a line for each column that says what it holds."""
-    return blocks.Bullets(
-        [
-            f"{capital(column.heading)}: {column.meaning}."
-            for column in table.columns
-            if column.meaning
-        ]
-    )
+    columns = [column for column in table.columns if column.meaning]
+    return blocks.Bullets([f"{capital(each.heading)}: {each.meaning}." for each in columns])
 
 
 def together_table(words: Words, joint: Joint) -> Table:
     """Return the joint figures of every decider."""
-    differ, apart = "in at least one, at most", "if unrelated, at most"
-    number_of = "decisions, at most"
+    differ, apart, sure = "in at least one, at most", "if unrelated, at most", "95 % interval"
+    number_of, at_most = "decisions, at most", "at most"
     table = table_of(
         "Together",
         f"All decisions together, one row per {words.decider}.",
         joint.physicians,
         [
             (words.decider, 2, lambda row: row.physician),
-            (differ, 2.5, lambda row: _of_hundred(row.differ, row.band, "at most")),
-            (
-                "95 % interval",
-                1.2,
-                lambda row: hundreds(row.differ_low, row.differ_high, "at most"),
-            ),
-            (apart, 1.3, lambda row: hundred(row.differ_apart, "at most")),
-            (number_of, 1.3, lambda row: number(row.n_differences, "at most")),
+            (differ, 2.5, lambda row: _of_hundred(row.differ, row.band, at_most)),
+            (sure, 1.2, lambda row: hundreds(row.differ_low, row.differ_high, at_most)),
+            (apart, 1.3, lambda row: hundred(row.differ_apart, at_most)),
+            (number_of, 1.3, lambda row: number(row.n_differences, at_most)),
         ],
         meanings={
             differ: f"of 100 pairs of comparable {words.cases}, at most so many get different "
             f"decisions in at least one. Where there is no number ({NOT_SHOWN}), a range of limits "
             "follows from each decision by itself; a dash where even that would say nothing",
-            "95 % interval": "with 95 % confidence at most so many",
+            sure: "with 95 % confidence at most so many",
             apart: "the same figure if the decisions were independent of each other",
             number_of: f"in how many decisions two comparable {words.cases} differ on average",
         },
@@ -129,9 +116,7 @@ def together_table(words: Words, joint: Joint) -> Table:
 def _each(words: Words, joint: Joint, claim: str) -> list[Block]:
     """Return a row for each decider and decision; on paper where these are not many."""
     long = len(joint.by_physician) > MOST_ON_PAPER
-    note = [
-        blocks.Paragraph("This table is too long for paper: the page and the workbook have it.")
-    ]
+    note = "This table is too long for paper: the page and the workbook have it."
     figure = of_pairs(claim)
     across, given = "estimate from all decisions", "same earlier decisions, at most"
     table = table_of(
@@ -154,10 +139,13 @@ def _each(words: Words, joint: Joint, claim: str) -> list[Block]:
             given: f"the same among {words.cases} that also got the same earlier decisions",
         },
     )
-    return [*(note if long else []), _meanings(table), table]
+    return [*([blocks.Paragraph(note)] if long else []), _meanings(table), table]
 
 
 def _pairs(words: Words, joint: Joint) -> Table:
+    def interval(correlation: Figure) -> str:
+        return f"{number(correlation.low)} to {number(correlation.high)}"
+
     return table_of(
         "Pairs",
         "Every two decisions.",
@@ -167,11 +155,7 @@ def _pairs(words: Words, joint: Joint) -> Table:
             ("got both", 1, lambda row: number(row.together)),
             ("expected", 1, lambda row: number(row.expected)),
             ("correlation", 1.1, lambda row: number(row.correlation.value)),
-            (
-                "95 % interval",
-                1.4,
-                lambda row: f"{number(row.correlation.low)} to {number(row.correlation.high)}",
-            ),
+            ("95 % interval", 1.4, lambda row: interval(row.correlation)),
             ("like colleagues", 1.2, lambda row: number(row.steadiness)),
         ],
         meanings={
@@ -212,8 +196,8 @@ def _pairs_figure(words: Words, joint: Joint) -> list[blocks.Figure]:
             lines = [] if low is None or high is None else [("interval", low, high)]
             name = f"{words.label(row.first)}, {words.label(row.second)}"
             rows.append(Labelled(name, [Dot(value, number(value))], lines))
+    if len(rows) < 2:
+        return []
     title = "Which decisions go together more, or less, than the record explains"
     axis = "correlation of what is left unexplained"
-    return (
-        [blocks.row_figure("pairs-picture", title, rows, axis, most=1.0)] if len(rows) > 1 else []
-    )
+    return [blocks.row_figure("pairs-picture", title, rows, axis, most=1.0)]

@@ -11,49 +11,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from pathlib import Path
-from typing import Any
-
-import polars as pl
 
 from intravar.documents import blocks
-from intravar.documents.blocks import Block
-from intravar.documents.measurement import deciders, trust
-from intravar.documents.measurement.deciders import decider_table
-from intravar.documents.measurement.first import (
-    counted_figures,
-    first_screen,
-    new_warnings,
-    not_meant,
-    verdict_note,
-    with_figure,
-)
-from intravar.documents.measurement.group import strata_section
-from intravar.documents.measurement.rule import rule_section
+from intravar.documents.blocks import Block, Heading, Paragraph
+from intravar.documents.charts import Dot, Labelled
+from intravar.documents.measurement import deciders, evidence, first
+from intravar.documents.measurement.cases import NO_CASES
+from intravar.documents.measurement.deciders import axis_of, decider_table
 from intravar.estimators.base import described
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.findings import review_lines, review_sentence
-from intravar.publication.results import Column, Decision, Published
-from intravar.tables import MOST_WIDE, Table, hundred, table_of
+from intravar.publication.results import Column, Decision, Published, Strata
+from intravar.publication.results import Figure as Share
+from intravar.tables import MOST_WIDE, Table, hundred, hundreds, most, of_pairs, table_of
 from intravar.wording import Words, capital
 
 #: Deciders up to whom the table stands among the text on paper; more are an annex.
 MOST_IN_TEXT = 30
 #: Deciders up to whom a document holds them all; more are in the workbook.
 MOST_ON_PAPER = 1000
-
-
-#: What tells whether to trust the result.
-TRUST = (
-    trust.love,
-    trust.distances,
-    trust.attrition,
-    trust.sweep,
-    trust.agreement,
-    trust.balance,
-    trust.overlap,
-    trust.calibration,
-)
 
 
 def _figures(
@@ -84,128 +60,46 @@ def report(
         for at, each in enumerate(published.decisions, 1):
             own = [blocks.within(block, at) for block in sections(published, each)]
             called = words.label(each.decision)
-            parts.append(
-                blocks.Section(f"{called} by itself", own, "annex", f"decision-{at}", called)
-            )
+            title = f"{called} by itself"
+            parts.append(blocks.Section(title, own, "annex", f"decision-{at}", called))
     if pairs:
         warning = f"This page shows single {words.cases}, because it was asked for."
         note = blocks.Note(warning, "Keep it where the data are.", "alarm")
         title = f"Decisions behind the scores (single {words.cases})"
-        parts = [note, *parts, blocks.Heading(title, 1, "pairs", "Pairs")]
+        parts = [note, *parts, Heading(title, 1, "pairs", "Pairs")]
         for who, cases in pairs.items():
-            parts.append(blocks.Section(who, cases or [blocks.Paragraph(NO_CASES)], "annex"))
+            parts.append(blocks.Section(who, cases or [Paragraph(NO_CASES)], "annex"))
     return blocks.Document(words.title or usual, about(published), parts)
 
 
 def table_document(published: Published) -> blocks.Document:
     """Return the table of deciders alone, with all its columns, as a document."""
     words, decision = published.words, published.first
-    parts: list[Block] = []
-    for at, each in enumerate(published.decisions, 1):
-        own: list[Block] = [verdict_note(each, words), decider_table(each, words)]
-        if published.joint is not None:
-            inner = [blocks.within(block, at) for block in own]
-            own = [blocks.Heading(words.label(each.decision)), *inner]
-        parts += own
+    parts: list[Block] = [first.verdict_note(decision, words), decider_table(decision, words)]
+    if published.joint is not None:
+        parts = []
+        for at, each in enumerate(published.decisions, 1):
+            table = blocks.within(decider_table(each, words), at)
+            parts += [Heading(words.label(each.decision)), first.verdict_note(each, words), table]
     return blocks.Document(f"All {words.counted(decision.n_physicians)}", about(published), parts)
-
-
-NO_CASES = "No such decision: none goes against what comparable cases got."
-NOBODY_ALIKE = "Nobody alike was decided the other way."
-
-
-def case_blocks(
-    table: pl.DataFrame, decision: str, words: Words, *, beside: int = 1, name: str = "Case"
-) -> list[Block]:
-    """Return cases of :func:`intravar.explain`, each beside so many that were decided otherwise.
-
-    A table holds what somebody differs in; a sentence tells what is the same. `name` is that of the
-    tables.
-    """
-    parts: list[Block] = []
-    for _, rows_of_case in table.group_by("case", maintain_order=True):
-        pairs = [pair.to_dicts() for _, pair in rows_of_case.group_by("pair", maintain_order=True)]
-        pairs = pairs[:beside]
-        first = pairs[0][0]
-        yes = first["row"] == first["row_for"]
-        own, other = ("for", "against") if yes else ("against", "for")
-        alone = first[f"row_{other}"] is None
-        heads = ["what differs", f"row {first['row']:,}: {_SAID[own]}"]
-        heads += [f"row {pair[0][f'row_{other}']:,}: {_SAID[other]}" for pair in pairs if not alone]
-        same, rows = [], []
-        for lines in zip(*pairs, strict=True):
-            label, value = words.label(lines[0]["covariate"]), lines[0][f"decided_{own}"]
-            if all(line["difference"] == "same" for line in lines):
-                same.append(f"{label} {value}")
-            else:
-                others = [] if alone else [_beside(line, other) for line in lines]
-                rows.append([label, str(value), *others])
-        columns = [(head, 1, itemgetter(at)) for at, head in enumerate(heads)]
-        heading = _case_heading(first, words.decision or decision, words, yes=yes)
-        every = range(len(columns))
-        parts.append(table_of(f"{name} {first['case']}", heading, rows, columns, words=every))
-        remarks = [NOBODY_ALIKE] * alone + [f"The same: {', '.join(same)}."] * bool(same)
-        parts += [blocks.Paragraph(" ".join(remarks), quiet=True)] if remarks else []
-    return parts
-
-
-_SAID = {"for": "yes", "against": "no"}
-
-
-def _beside(line: Mapping[str, Any], other: str) -> str:
-    """Write the value of one decided otherwise, and by how much it differs."""
-    sign, far = line["difference"][0], line["difference"][1:]
-    if other == "against":  # the difference is that of "for" from "against"
-        sign = {"+": "-", "-": "+"}.get(sign, sign)
-    return f"{line[f'decided_{other}']}{f' ({sign}{far})' if sign in '+-' else ''}"
-
-
-def _case_heading(first: Mapping[str, Any], decision: str, words: Words, *, yes: bool) -> str:
-    own, other = ("yes", "no") if yes else ("no", "yes")
-    if first["kind"] == "pair":
-        return f"pair {first['case']}: two {words.cases} alike, distance {first['distance']:.3g}"
-    row = f"{first['case']}. Data row {first['row']:,}, {decision}: {own}"
-    if first["kind"] == "surprise":
-        likely = round(100 * (1 - first["predicted"] if yes else first["predicted"]))
-        return f"{row}; predicted was {other}, with {likely} of 100."
-    return f"{row}, though surely {'not ' * yes}eligible by the rule."
-
-
-def cases_of_each(
-    folder: Path, physician: str, published: Published, *, most: int = 5, beside: int = 1
-) -> list[Block]:
-    """Return the cases behind a decider in every decision; nothing where there are none."""
-    # Loaded where it is asked for: cases are private.
-    from intravar.publication import explain
-
-    parts: list[Block] = []
-    for each in published.decisions:
-        if physician in {row.physician for row in each.physicians}:
-            label = published.words.label(each.decision)
-            table = explain.explain(folder, physician, most=most, decision=each.decision)
-            name = "Case" if published.joint is None else f"{label} case"
-            own = case_blocks(table, label, published.words, beside=beside, name=name)
-            heading = [blocks.Heading(label, 2)] if own and published.joint is not None else []
-            parts += [*heading, *own]
-    return parts
 
 
 def about(published: Published) -> str:
     """Return the line under the title."""
-    words, first = published.words, published.first
+    words, decision = published.words, published.first
     n = words.counted(max(each.n_physicians for each in published.decisions))
     origin = f"{published.source} · intravar {published.version}"
     if published.joint is not None:
         decisions = ", ".join(words.label(each.decision) for each in published.decisions)
         return f"{n} · decisions {decisions}, in this order · {origin}"
-    share, n_patients = first.check.decision_share, first.n_patients_shown
-    figures = "" if first.verdict == NOTHING else f", {counted_figures(first)}"
-    yes = f"“{first.check.decision.positive}” for {hundred(share)} %"
+    share, n_patients = decision.check.decision_share, decision.n_patients_shown
+    figures = "" if decision.verdict == NOTHING else f", {first.counted_figures(decision)}"
+    yes = f"“{decision.check.decision.positive}” for {hundred(share)} %"
     return (
         f"{n}{figures}{f', {n_patients:,} {words.cases} shown' if n_patients else ''}"
-        f" · decision: {words.decision or words.label(first.decision)}"
+        f" · decision: {words.decision or words.label(decision.decision)}"
         f"{'' if share is None else f' ({yes} of the {words.cases} counted here)'}"
-        f" · {described(first.method).label} · {origin}"
+        f" · {described(decision.method).label} · {origin}"
     )
 
 
@@ -214,22 +108,18 @@ def sections(published: Published, decision: Decision) -> list[Block]:
     words, review = published.words, decision.review
     table = decider_table(decision, words)
     many = sum(row.shown for row in table.rows) > MOST_IN_TEXT
-    reviewed: list[Block] = []
+    parts = first.first_screen(decision, words)
     if review is not None:
         lines = [review_sentence(review, words), *review_lines(review, words)]
-        reviewed = [
-            blocks.Heading("What reviewers found", 1, "review", "Review"),
-            blocks.Bullets(lines),
-        ]
+        parts += [Heading("What reviewers found", 1, "review", "Review"), blocks.Bullets(lines)]
     charts = deciders.intervals, deciders.order_ends, deciders.funnel
     return [
-        *first_screen(decision, words),
-        *reviewed,
-        blocks.Heading(f"The {words.deciders}", 1, "result", words.Deciders),
+        *parts,
+        Heading(f"The {words.deciders}", 1, "result", words.Deciders),
         *_figures(decision, words, *charts),
         *([] if many else [table]),
-        *(strata_section(published, decision) if decision.verdict != NOTHING else []),
-        *rule_section(decision, words),
+        *strata_section(published, decision),
+        *evidence.rule_section(decision, words),
         *trust_section(decision, words),
         *data_section(published, decision),
         *(annex(decision, words, table) if many else []),
@@ -238,34 +128,28 @@ def sections(published: Published, decision: Decision) -> list[Block]:
 
 def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
     """Return the table of many deciders as an annex; paper leads to it where they are very many."""
-    text, n = with_figure(decision, words), sum(row.shown for row in table.rows)
+    text, n = first.with_figure(decision, words), sum(row.shown for row in table.rows)
     if n > MOST_ON_PAPER:
         text = f"The table of {words.counted(n)} is too long for paper: physicians.csv has it."
-        columns = [
-            column._replace(where=tuple(set(column.where) - {"paper", "dense"}))
-            for column in table.columns
-        ]
+        off = {"paper", "dense"}
+        columns = [each._replace(where=tuple(set(each.where) - off)) for each in table.columns]
         table = replace(table, columns=columns)
     title = f"Every {words.decider} with a figure{' or a range' * (decision.n_banded > 0)}"
-    return [blocks.Section(title, [blocks.Paragraph(text), table], "appendix")]
+    return [blocks.Section(title, [Paragraph(text), table], "appendix")]
 
 
 def trust_section(decision: Decision, words: Words) -> list[Block]:
     """Return whether to trust the result."""
-    lines = not_meant(words)
-    sure = decision.diagnostics.surely_eligible, decision.diagnostics.surely_not_eligible
-    if sure[0] is not None:
+    lines, sure = first.not_meant(words), decision.diagnostics
+    if sure.surely_eligible is not None:
         lines.append(
-            f"Of the {words.cases} for which the rule says yes, {hundred(sure[0])} "
-            f"% are clear cases; of the others, {hundred(sure[1])} %. The more "
+            f"Of the {words.cases} for which the rule says yes, {hundred(sure.surely_eligible)} "
+            f"% are clear cases; of the others, {hundred(sure.surely_not_eligible)} %. The more "
             "clear cases, the better the level is known."
         )
     title = "What the figure does not mean, and whether to trust it"
-    return [
-        blocks.Heading(title, 1, "believe", "Trust"),
-        blocks.Bullets(lines),
-        *_figures(decision, words, *TRUST),
-    ]
+    charts = _figures(decision, words, *evidence.TRUST)
+    return [Heading(title, 1, "believe", "Trust"), blocks.Bullets(lines), *charts]
 
 
 def data_section(published: Published, decision: Decision) -> list[Block]:
@@ -278,6 +162,7 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
             f"is whatever would give them away: no figure rests on {check.smallest_cell} or fewer. "
             "Totals cover only what is shown."
         )
+    settings = [each for each in _settings(published, decision) if each.rows]
     method, request = described(decision.method), published.request
     text = (
         f"Method: {method.label} ({words.said(method.idea)}). Source: {published.source}. Seed "
@@ -285,16 +170,13 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
         f"reliability of {request.min_reliability} to be ranked. Made by intravar "
         f"{published.version}."
     )
+    warnings = [f"{capital(line)}." for line in first.new_warnings(decision)]
     return [
-        blocks.Heading("What was done to the data", 1, "data", "Data"),
-        *(blocks.Note("Warning.", f"{capital(line)}.", "care") for line in new_warnings(decision)),
+        Heading("What was done to the data", 1, "data", "Data"),
+        *(blocks.Note("Warning.", line, "care") for line in warnings),
         blocks.Bullets(lines),
-        blocks.Paragraph(text),
-        blocks.Section(
-            "Columns and settings",
-            [each for each in _settings(published, decision) if each.rows],
-            "annex",
-        ),
+        Paragraph(text),
+        blocks.Section("Columns and settings", settings, "annex"),
     ]
 
 
@@ -321,7 +203,13 @@ def columns_table(columns: Sequence[Column], words: Words) -> Table:
 
 def _settings(published: Published, decision: Decision) -> Iterator[Table]:
     """Return own rules, columns, methods and request as tables, the last two for a workbook."""
-    words = published.words
+    words, request = published.words, published.request
+
+    def text(value: object) -> str:
+        if isinstance(value, dict):
+            value = [f"{name}={label}" for name, label in value.items()]
+        return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
     ways: dict[str, dict[str, list[str]]] = {}
     for each in decision.own_rules:
         items = ways.setdefault(each.physician, {}).setdefault(each.how, [])
@@ -341,7 +229,7 @@ def _settings(published: Published, decision: Decision) -> Iterator[Table]:
     yield table_of(
         "Methods",
         "Scores of all methods.",
-        () if decision.verdict == NOTHING else decision.methods,
+        decision.methods,
         [
             ("method", 1, lambda row: row.method),
             (words.decider, 1, lambda row: row.physician),
@@ -355,17 +243,74 @@ def _settings(published: Published, decision: Decision) -> Iterator[Table]:
         "Request",
         "What was asked for.",
         [
-            (
-                section,
-                name,
-                ", ".join(f"{each}={label}" for each, label in value.items())
-                if isinstance(value, dict)
-                else ", ".join(map(str, value if isinstance(value, list | tuple) else [value])),
-            )
-            for section, values in published.request.as_dict().items()
+            (section, name, text(value))
+            for section, values in request.as_dict().items()
             for name, value in values.items()
         ],
         [(head, 1, itemgetter(at)) for at, head in enumerate(("section", "asked", "value"))],
         words=(0, 1, 2),
         where=("workbook",),
+    )
+
+
+def strata_section(published: Published, decision: Decision) -> list[Block]:
+    """Return the section of subgroups and periods; nothing where none were asked for."""
+    words, request = published.words, published.request
+    parts: list[Block] = []
+    for part, column, sheet, title in (
+        (decision.by, request.by, "Subgroups", f"Do subgroups of {words.cases} differ?"),
+        (decision.course, request.date, "Periods", "Did it change over time?"),
+    ):
+        if part is not None:
+            parts.append(blocks.Bullets(part.lines))
+        if part is not None and part.strata:
+            parts.append(_strata_figure(part, sheet.lower(), title, words, decision.claim))
+            label = words.label(str(column))
+            parts.append(_strata_table(part, sheet, label, words, decision.claim))
+    heading = Heading(f"Which {words.cases}, and when", 1, "strata", "Subgroups")
+    return [heading, *parts] if parts else []
+
+
+def _strata_figure(part: Strata, name: str, title: str, words: Words, claim: str) -> blocks.Figure:
+    """Draw a row per stratum: hollow as it is, filled on similar cases, with intervals."""
+    similar, rows = f"on similar {words.cases}", []
+    for row in part.strata:
+        low, high = row.alike.low, row.alike.high
+        marks = (row.discordance.value, "as it is", "hollow"), (row.alike.value, similar, "point")
+        dots = [
+            Dot(100 * value, f"{most(claim)}{hundred(value, claim)} {what}", kind)
+            for value, what, kind in marks
+            if value is not None
+        ]
+        ends = [] if low is None or high is None else [("interval", 100 * low, 100 * high)]
+        rows.append(Labelled(row.stratum, dots, ends))
+    reading = (
+        f"On similar {words.cases}: as if the same share of {words.cases} were likely to be "
+        f"{words.decided_for} everywhere; each {words.decider} is compared with itself only."
+    )
+    key = [("hollow", "as it is"), ("point", f"{similar}, with the figure's 95 % interval")]
+    if all(row.alike.value is None for row in part.strata):
+        reading, key = "", key[:1]
+    name = f"strata-{name}"
+    return blocks.row_figure(name, title, rows, axis_of(claim), reading=reading, key=key)
+
+
+def _strata_table(part: Strata, sheet: str, column: str, words: Words, claim: str) -> Table:
+    similar = f"on similar {words.cases}"
+
+    def interval(figure: Share) -> str:
+        return hundreds(figure.low, figure.high, claim)
+
+    return table_of(
+        sheet,
+        f"{sheet}: decided differently as it is, and {similar}.",
+        part.strata,
+        [
+            (column, 2, lambda row: row.stratum),
+            (words.decided_for, 1, lambda row: hundred(row.rate) + " %" * (row.rate is not None)),
+            (of_pairs(claim), 1, lambda row: hundred(row.discordance.value, claim)),
+            ("95 % interval", 1.2, lambda row: interval(row.discordance)),
+            (f"{most(claim)}{similar}", 1.2, lambda row: hundred(row.alike.value, claim)),
+            ("95 % interval", 1.2, lambda row: interval(row.alike)),
+        ],
     )

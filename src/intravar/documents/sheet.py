@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from intravar.documents.blocks import (
-    Block,
-    Bullets,
-    Document,
-    Heading,
-    KeyFigures,
-    Note,
-    Paragraph,
-    charted,
-    row_figure,
-)
-from intravar.documents.charts.plot import Dot, Plot
-from intravar.documents.charts.rows import Labelled, dot_plot
+from intravar.documents import blocks
+from intravar.documents.blocks import Block, Bullets, Heading, Note, Paragraph
+from intravar.documents.charts import Dot, Labelled, Plot, dot_plot
+from intravar.documents.measurement import first
 from intravar.documents.measurement.deciders import axis_of
-from intravar.documents.measurement.first import SOME_RULE, counted_figures, eligible, not_meant
-from intravar.documents.measurement.group import noise_blocks
 from intravar.measurement.scores import NO_RANK
 from intravar.measurement.sentences import about
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.results import Decision, Joint, JointRow, PhysicianRow, Published
 from intravar.request import MATTERS
 from intravar.tables import hundred, hundreds, hundredths, most, number
-from intravar.wording import Words, agree
+from intravar.wording import Words, agree, capital
 
 TITLE = "How consistently do you decide?"
 COMMENT = "Is there a reason that is not in the record? What would you change?"
@@ -50,16 +39,17 @@ CHANGED = (
     "{probability} % it is more than {matters}."
 )
 AS_RANGE = "because an exact value could reveal small numbers of {cases}"
-#: Numbers that stand beside the figure: the field, what it is, and how it is written.
+#: Numbers that stand beside the figure: the field, what it is, and how it is written: a format,
+#: or as a number of 100, which "at most" may stand before.
 FACTS = (
-    ("n_patients", "your {cases}", "count"),
-    ("rate", "your {rate_of_yes}", "percent"),
-    ("explained", "share of the variation in your decisions that the record explains", "percent"),
-    ("in_close_calls", "share of your figure in close calls", "percent"),
+    ("n_patients", "your {cases}", "{:,}"),
+    ("rate", "your {rate_of_yes}", "{:.0%}"),
+    ("explained", "share of the variation in your decisions that the record explains", "{:.0%}"),
+    ("in_close_calls", "share of your figure in close calls", "{:.0%}"),
     ("expected", "what the average colleague would have on your {cases}", "figure"),
     ("shrunken", "your figure, pulled towards the average", "figure"),
-    ("contradiction", "{cases} seen twice that you decided differently", "hundred"),
-    ("reliability", "reliability of your figure (1 is the best)", "number"),
+    ("contradiction", "{cases} seen twice that you decided differently", "of 100"),
+    ("reliability", "reliability of your figure (1 is the best)", "{:.3f}"),
 )
 #: Rows of a chart; of more periods the last ones.
 MOST_ROWS = 8
@@ -87,9 +77,8 @@ class Own(NamedTuple):
         return 100 * (self.value if self.claim == "at most" else self.low), 100 * self.high
 
 
-def _own(ends: Ends, claim: str) -> Own | None:
+def _own(value: float | None, low: float | None, high: float | None, claim: str) -> Own | None:
     """Return a figure and the ends of its interval; None where one is not known."""
-    value, low, high = ends
     return None if value is None or low is None or high is None else Own(value, low, high, claim)
 
 
@@ -101,34 +90,34 @@ def sheet(
     cases: Sequence[Block] = (),
     private: str | None = None,
     exact: Mapping[str, Ends] | None = None,
-) -> Document:
+) -> blocks.Document:
     """Return the sheet of a decider, in the words of whoever asked for the measurement.
 
     It holds what may be handed on but for what is given: what to call the decider, surprising
     decisions, exact figures by decision (and :data:`TOGETHER`). `private` says why such a sheet
     must not be handed on.
     """
-    words, joint, first = published.words, published.joint, published.first
-    everybody = words.counted(first.n_physicians)
+    words, joint, decision = published.words, published.joint, published.first
+    everybody = words.counted(decision.n_physicians)
     if joint is None:
         content = _of_one(published, physician, exact or {})
-        what = f"decision: {words.decision or words.label(first.decision)}"
-        everybody += f", {counted_figures(first)}" if first.verdict != NOTHING else ""
+        what = f"decision: {words.decision or words.label(decision.decision)}"
+        everybody += f", {first.counted_figures(decision)}" if decision.verdict != NOTHING else ""
     else:
         content = _of_several(published, joint, physician, exact or {})
         what = f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}"
     line = f"For {called or physician} alone · {what} · {everybody} · intravar {published.version}"
-    blocks: list[Block] = [
+    parts: list[Block] = [
         *([Note("Private.", private, "alarm")] if private else []),
         Heading("Your figure", 1, "figure", "Your figure"),
         *content,
         Heading("What the figure does not mean", 1, "meaning", "Not meant"),
-        Bullets(not_meant(words)),
+        Bullets(first.not_meant(words)),
         Heading("Your comment", 1, "comment", "Comment"),
         Note("", COMMENT, "comment"),
         *cases,
     ]
-    return Document(words.title or TITLE, line, blocks)
+    return blocks.Document(words.title or TITLE, line, parts)
 
 
 def with_figure(published: Published) -> list[str]:
@@ -150,23 +139,23 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Ends]) -> 
     if decision.decision in exact and decision.verdict != NOTHING:
         value, low, high = exact[decision.decision]
         row = replace(row, discordance=value, low=low, high=high, band_low=None, reason=None)
-    own = _own((row.discordance, row.low, row.high), decision.claim)
+    own = _own(row.discordance, row.low, row.high, decision.claim)
     peers = [
         each.discordance
         for each in decision.physicians
         if each.physician != physician and each.rank is not None
     ]
     unknown = "" if row.rank is not None else "too little is known of you to compare"
-    blocks: list[Block] = [
+    parts: list[Block] = [
         Note(*_figure(row, own, decision, words), "figure"),
         *_peers(own, peers, published, axis_of(decision.claim), unknown),
-        KeyFigures(facts(row, decision, words)),
+        Bullets([f"{capital(name)}: {value}" for name, value in facts(row, decision, words)]),
+        *_strata(published, decision, physician),
+        *_own_rule(row, decision, words),
     ]
-    if decision.verdict != NOTHING:
-        blocks += [*_strata(published, decision, physician), *_own_rule(row, decision, words)]
-        if why := noise_blocks(decision, words):
-            blocks += [Heading("Why two of you decide differently"), *why]
-    return blocks
+    if why := first.noise_blocks(decision, words):
+        parts += [Heading("Why two of you decide differently"), *why]
+    return parts
 
 
 def _of_several(
@@ -183,16 +172,14 @@ def _of_several(
         value, low, high = exact[TOGETHER]
         row = replace(row, differ=value, differ_low=low, differ_high=high)
     peers = [each.differ for each in joint.physicians if each.physician != physician]
-    differences = row.n_differences
+    apart = "your figure if the decisions were independent of each other"
     known = {
         "the figure of all together": _hundred(joint.differ.value, "at most"),
-        "your figure if the decisions were independent of each other": _hundred(
-            row.differ_apart, "at most"
-        ),
-        f"decisions in which two of your {words.cases} differ, on average": ""
-        if differences is None
-        else f"at most {number(differences, 'at most')}",
+        apart: _hundred(row.differ_apart, "at most"),
     }
+    if row.n_differences is not None:
+        average = f"decisions in which two of your {words.cases} differ, on average"
+        known[average] = f"at most {number(row.n_differences, 'at most')}"
     mine = {each.decision: each for each in joint.by_physician if each.physician == physician}
     rows, ranges = [], []
     for whole in joint.decisions:  # in the order in which they are taken
@@ -200,17 +187,17 @@ def _of_several(
         ends: Ends = (None,) * 3 if each is None else (each.discordance, each.low, each.high)
         if each is not None and whole.decision not in unread:
             ends = exact.get(whole.decision, ends)
-        own, label = _own(ends, claim), words.label(whole.decision)
+        own, label = _own(*ends, claim), words.label(whole.decision)
         band = "" if each is None or each.band is None else each.band.of_hundred(claim)
         rows.append(own_row(label, own, whole.discordance, claim, band))
         ranges += [f"{label} {band} of 100"] if own is None and band else []
     line = "Each decision by itself, measured without the other decisions."
     line += f" You, as a range: {'; '.join(ranges)}." if ranges else ""
-    together = _own((row.differ, row.differ_low, row.differ_high), "at most")
+    together = _own(row.differ, row.differ_low, row.differ_high, "at most")
     return [
         Note(*_joint_figure(row, joint, words), "figure"),
         *_peers(together, peers, published, JOINT_AXIS),
-        KeyFigures([(name, value) for name, value in known.items() if value]),
+        Bullets([f"{capital(name)}: {value}" for name, value in known.items() if value]),
         *_own_rows(rows, "own-decisions", "Each of your decisions", line, "at most"),
     ]
 
@@ -219,24 +206,20 @@ def _peers(
     own: Own | None, others: Sequence[float | None], published: Published, axis: str, why: str = ""
 ) -> list[Block]:
     """Return the figure among those of the others, or why these are not shown."""
-    if own is None:
-        return []
     if any(each.verdict in UNRANKED for each in published.decisions):
         why = "they cannot be compared with yours"
-    if why:
-        return [Paragraph(f"The others' figures are not shown: {why}.", quiet=True)]
     peers = [each for each in others if each is not None]
-    return [among_peers(own, peers, published.words, axis)]
+    return [] if own is None else [among_peers(own, peers, published.words, axis, why)]
 
 
-def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = "") -> Block:
-    """Return a figure among those of others, rounded; or say why these are too few."""
-    if len(peers) < FEWEST_PEERS:
-        return Paragraph(
-            f"The others' figures are not shown: with fewer than {FEWEST_PEERS} of them, each "
-            "could be recognised.",
-            quiet=True,
-        )
+def among_peers(
+    own: Own, peers: Sequence[float], words: Words, axis: str = "", why: str = ""
+) -> Block:
+    """Return a figure among those of others, rounded; or say `why` not, or that they are few."""
+    if not why and len(peers) < FEWEST_PEERS:
+        why = f"with fewer than {FEWEST_PEERS} of them, each could be recognised"
+    if why:
+        return Paragraph(f"The others' figures are not shown: {why}.", quiet=True)
     figure, *others = (hundredths(value, own.claim) for value in (own.value, *peers))
     lower = sum(value < figure for value in others)
     limit = own.claim == "at most"
@@ -251,12 +234,14 @@ def among_peers(own: Own, peers: Sequence[float], words: Words, axis: str = "") 
     dots.append(Dot(float(figure), kind="own", label=label))
 
     def plot(width: int) -> Plot:
-        drawn = dot_plot(dots, width, axis, ends=(0, end), step=max(1.0, end / 100))
+        drawn = dot_plot(dots, width, axis, end=end, step=max(1.0, end / 100))
         drawn.interval(0.98, *own.ends, upright=False)
         return drawn
 
     key = (("own", "you"), ("peer", f"another {words.decider}"))
-    return charted("strip", "Your figure among the others", description, plot, key=key, heading="")
+    return blocks.charted(
+        "strip", "Your figure among the others", description, plot, key=key, heading=""
+    )
 
 
 def own_row(
@@ -271,12 +256,13 @@ def own_row(
     >>> own_row("2023", Own(0.2, 0.1, 0.3, "at most"), 0.25, "at most").in_words
     '2023: you at most 20 (95 % sure: at most 30), all at most 25'
     """
-    dots = [] if own is None else [Dot(100 * own.value, f"you {own.in_words}", "own", radius=5)]
+    dots, lines, missing = [], [], f"you {instead or 'not shown'}"
+    if own is not None:
+        dots = [Dot(100 * own.value, f"you {own.in_words}", "own", radius=5)]
+        lines, missing = [("interval", *own.ends)], ""
     if whole is not None:
         dots.append(Dot(100 * whole, f"all {most(claim)}{hundred(whole, claim)}", "all", radius=6))
-    lines = [] if own is None else [("interval", *own.ends)]
-    missing = "" if own is not None else f"you {instead or 'not shown'}"
-    return Labelled(label, dots, lines, instead=missing)
+    return Labelled(label, dots, lines, missing)
 
 
 def _own_rows(
@@ -287,7 +273,7 @@ def _own_rows(
     values = [dot.value for row in rows for dot in row.dots]
     end = max(50.0, *values, *(high for row in rows for _, _, high in row.lines))
     look = {"key": key, "heading": "", "reading": line}
-    return [Heading(title), row_figure(name, title, rows, axis_of(claim), most=end, **look)]
+    return [Heading(title), blocks.row_figure(name, title, rows, axis_of(claim), most=end, **look)]
 
 
 def _figure(
@@ -295,32 +281,31 @@ def _figure(
 ) -> tuple[str, str]:
     """Return a decider's figure in large letters, and the sentence that goes with it."""
     claim = decision.claim
-    figure, sentence = "no figure", f"There is no figure for you: {row.reason}."
-    if decision.verdict == NOTHING:
-        return figure, "The data do not support one: there is a problem to fix first."
     if own is not None:
-        figure = f"{claim} {hundred(own.value, claim)}"
         unranked = (row.reason or "").removeprefix(NO_RANK)
         sentences = (
             f"Of 100 {decision.compared}, all among your {words.cases}, {about(*own)} get "
             "different decisions.",
-            eligible(decision, words),
+            first.eligible(decision, words),
             f"You have no rank: {unranked}." if unranked else "",
         )
-        sentence = " ".join(filter(None, sentences))
-    elif row.identified_low is not None and row.identified_high is not None:
-        figure = hundreds(row.identified_low, row.identified_high)
-        sentence = "Every value in this range fits the data equally well."
-    elif row.band is not None:
-        figure, what = row.band.of_hundred(claim), "upper limit" if most(claim) else "figure"
+        return f"{claim} {hundred(own.value, claim)} of 100", " ".join(filter(None, sentences))
+    if row.identified_low is not None and row.identified_high is not None:
+        levels = hundreds(row.identified_low, row.identified_high)
+        return f"{levels} of 100", "Every value in this range fits the data equally well."
+    if row.band is not None:
+        what = "upper limit" if most(claim) else "figure"
         sentence = f"Your {what} is shown as a range, {words.fill(AS_RANGE)}."
-    elif row.shrunken is not None:
-        figure = f"{claim} {hundred(row.shrunken, claim)}"
+        return f"{row.band.of_hundred(claim)} of 100", sentence
+    if row.shrunken is not None:
         sentence = (
             "Too little is known of you alone: this is your figure pulled towards the average, and "
             "it is not for comparing."
         )
-    return figure if figure == "no figure" else f"{figure} of 100", sentence
+        return f"{claim} {hundred(row.shrunken, claim)} of 100", sentence
+    if decision.verdict == NOTHING:
+        return "no figure", "The data do not support one: there is a problem to fix first."
+    return "no figure", f"There is no figure for you: {row.reason}."
 
 
 def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
@@ -340,21 +325,15 @@ def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
 def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str, str]]:
     """Return the numbers that stand beside the figure, each with what it is."""
     group, share, review = decision.group, decision.check.decision_share, decision.review
-    written: dict[str, Any] = {
-        "count": "{:,}".format,
-        "percent": "{:.0%}".format,
-        "figure": lambda value: _hundred(value, decision.claim),
-        "hundred": _hundred,
-        "number": "{:.3f}".format,
-    }
-    known = {
-        words.fill(what): written[kind](value).replace("%", " %")
-        for name, what, kind in FACTS
-        if (value := getattr(row, name)) is not None
-    }
+    claims = {"figure": decision.claim, "of 100": "about"}
+    known = {}
+    for name, what, form in FACTS:
+        if (value := getattr(row, name)) is not None:
+            text = _hundred(value, claims[form]) if form in claims else form.format(value)
+            known[words.fill(what)] = text.replace("%", " %")
     if row.rate is not None and share is not None:
         known[words.fill("your {rate_of_yes}")] += f" (all: {100 * share:.0f} %)"
-    if group is not None and group.discordance.value is not None:
+    if group is not None:
         every = f"the figure of all together, over all {words.cases}"
         known[every] = _hundred(group.discordance.value, decision.claim)
     if review is not None:
@@ -374,7 +353,7 @@ def _hundred(value: float | None, claim: str = "about") -> str:
 def _strata(published: Published, decision: Decision, physician: str) -> list[Block]:
     """Return a decider in subgroups and over time, as far as these were asked for."""
     words, claim = published.words, decision.claim
-    blocks: list[Block] = []
+    parts: list[Block] = []
     for part, way, heading in (
         (decision.by, "by", f"You by {words.label(str(published.request.by))}"),
         (decision.course, "period", "You over time"),
@@ -387,14 +366,14 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
             own_row(each.stratum, own, group.get(each.stratum), claim)
             for each in decision.strata
             if (each.stratified_by, each.physician) == whose
-            if (own := _own((each.discordance, each.low, each.high), claim))
+            if (own := _own(each.discordance, each.low, each.high, claim))
         ]
         if not rows:
             sentence = (
                 f"Your figures are not shown: few of your {words.cases} were decided one way in "
                 "one of them, or too little is known of you."
             )
-            blocks += [Heading(heading), Paragraph(sentence, quiet=True)]
+            parts += [Heading(heading), Paragraph(sentence, quiet=True)]
             continue
         lines = [f"The last {MOST_ROWS} of {len(rows)}."] if len(rows) > MOST_ROWS else []
         for change in decision.changes:
@@ -402,8 +381,8 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
                 names = ("change", "low", "high", "shrunken", "probability")
                 numbers = {name: round(100 * getattr(change, name)) for name in names}
                 lines.append(words.fill(CHANGED, **numbers, matters=round(100 * MATTERS)))
-        blocks += _own_rows(rows[-MOST_ROWS:], f"own-{way}", heading, " ".join(lines), claim)
-    return blocks
+        parts += _own_rows(rows[-MOST_ROWS:], f"own-{way}", heading, " ".join(lines), claim)
+    return parts
 
 
 def _own_rule(row: PhysicianRow, decision: Decision, words: Words) -> list[Block]:
@@ -413,19 +392,17 @@ def _own_rule(row: PhysicianRow, decision: Decision, words: Words) -> list[Block
     explained, group = row.explained, decision.group
     if explained is None and group is not None and group.explained is not None:
         explained = group.explained.value
-    mine = [each for each in decision.own_rules if each.physician == row.physician]
-    if explained is not None and explained < SOME_RULE:
-        better = "no" if explained <= 0 else "hardly"
+    items = [
+        HOW[each.how].format(item=words.label(each.covariate))
+        for each in decision.own_rules
+        if each.physician == row.physician and each.how in HOW
+    ]
+    better = "A rule of your own predicts your decisions better than that of all."
+    lines = [better] * (row.gain >= WORTH) + (items or ["No single item stands out in it."])
+    if explained is not None and explained < first.SOME_RULE:
+        much = "no" if explained <= 0 else "hardly"
         than = f"your {words.rate_of_yes} alone does"
-        lines = [f"What is recorded predicts your decisions {better} better than {than}."]
-    elif row.gain < WORTH and not mine:
+        lines = [f"What is recorded predicts your decisions {much} better than {than}."]
+    elif row.gain < WORTH and not items:
         lines = ["The rule of all predicts your decisions as well as a rule of your own."]
-    else:
-        better = "A rule of your own predicts your decisions better than that of all."
-        items = [
-            HOW[each.how].format(item=words.label(each.covariate))
-            for each in mine
-            if each.how in HOW
-        ]
-        lines = [better] * (row.gain >= WORTH) + (items or ["No single item stands out in it."])
     return [Heading("How your rule differs"), Bullets(lines)]

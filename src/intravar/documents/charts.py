@@ -1,15 +1,36 @@
-"""SVG drawings and plots with two axes, and the width of their texts; a page has the colours."""
+"""Charts as SVG: axes, marks, bands, rows and bins, without a library.
+
+A chart opens offline, says in words what it shows (`title` and `desc`), and is the same picture in
+a page, in a PDF and in Word. Colours are names (`var(--one)`): a page resolves them for light and
+dark, :func:`~intravar.documents.colours.on_paper` puts the light ones into a picture that
+stands alone. Marks look as a class of `charts.css` says (`point`, `hollow`, `line`, `limit`,
+`band`, `fill` ...); `colour` names another colour, for instance that of a method.
+
+Examples
+--------
+>>> plot = Plot(640, 300, x=(0, 1000), y=(0, 0.5))
+>>> plot.axes("patients", "error")
+>>> plot.line([(100, 0.4), (400, 0.2), (900, 0.1)], colour="accent")
+>>> "<desc>The error falls" in plot.svg("Error by size", "The error falls to 0.1.")
+True
+
+A labelled row per name is :func:`row_plot`.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from markupsafe import Markup
+
+from intravar.arrays import FloatArray
+from intravar.text import shortened
 
 #: Pixels of letters that are narrow or broad.
 WIDTHS = dict.fromkeys("ijlft.,:;'|!I ()[]", 4.2) | dict.fromkeys("mwMW@%", 10.5)
@@ -166,7 +187,7 @@ class Plot(Drawing):
     def line(self, points: Sequence[Point], kind: str = "line", colour: Colour = None) -> None:
         """Add a line through points."""
         text = " ".join("{},{}".format(*self.place(x, y)) for x, y in points)
-        self.add('<polyline {look} points="{text}"/>', look=_look(kind, colour), text=text)
+        self.add('<polyline {} points="{}"/>', _look(kind, colour), text)
 
     def interval(
         self,
@@ -182,16 +203,11 @@ class Plot(Drawing):
         ends = [(at, low), (at, high)] if upright else [(low, at), (high, at)]
         self.line(ends, kind, colour)
 
-    def band(
-        self,
-        points: Sequence[tuple[float, float, float]],
-        kind: str = "band",
-        colour: Colour = None,
-    ) -> None:
+    def band(self, points: Sequence[tuple[float, float, float]]) -> None:
         """Add the area between two values at every place."""
         edge = [(x, low) for x, low, _ in points] + [(x, high) for x, _, high in points[::-1]]
         text = " ".join("{},{}".format(*self.place(x, y)) for x, y in edge)
-        self.add('<polygon {look} points="{text}"/>', look=_look(kind, colour), text=text)
+        self.add('<polygon class="band" points="{}"/>', text)
 
     def bar(self, x: Point, y: Point, hint: str, kind: str, colour: Colour = None) -> None:
         """Add a rectangle between two values on both axes."""
@@ -225,28 +241,27 @@ class Plot(Drawing):
 
         Ticks are places with labels, for instance of groups; round numbers by default.
         """
-        for tick, text in _labelled(self.x) if x_ticks is None else x_ticks:
+        x_ticks, y_ticks = (
+            [(tick, f"{tick:g}") for tick in round_ticks(*ends)] if given is None else given
+            for ends, given in ((self.x, x_ticks), (self.y, y_ticks))
+        )
+        for tick, text in x_ticks:
             a, b = self.place(tick, self.y[0])
             self.add(GRID, a, a, self.top, b)
             self.write(text, (a, b + 12), "tick")
-        for tick, text in _labelled(self.y) if y_ticks is None else y_ticks:
+        for tick, text in y_ticks:
             a, b = self.place(self.x[0], tick)
             self.add(GRID, a, self.width - RIGHT, b, b)
             self.write(text, (a - 6, b), "tick", "end")
         rightmost = self.width - text_width(x_name) / 2  # a long name stays in the picture
         middle = min((self.left + self.width - RIGHT) / 2, max(rightmost, self.width / 2))
-        self._name(x_name, f"translate({middle:g} {self.height - 8})")
+        names = [(x_name, f"translate({middle:g} {self.height - 8})")]
         if y_name:
             down = (self.height - self.bottom + self.top) / 2
-            self._name(y_name, f"translate(14 {down:g}) rotate(-90)")
-
-    def _name(self, name: str, place: str) -> None:
-        text = '<text class="name" text-anchor="middle" transform="{place}">{name}</text>'
-        self.add(text, place=place, name=name)
-
-
-def _labelled(ends: Point) -> list[tuple[float, str]]:
-    return [(tick, f"{tick:g}") for tick in round_ticks(*ends)]
+            names.append((y_name, f"translate(14 {down:g}) rotate(-90)"))
+        for name, place in names:
+            text = '<text class="name" text-anchor="middle" transform="{}">{}</text>'
+            self.add(text, place, name)
 
 
 def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -265,3 +280,158 @@ def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
     first = np.ceil(low / step - 1e-9)
     count = int(np.floor(high / step + 1e-9) - first) + 1
     return [round(float((first + n) * step), 10) + 0.0 for n in range(max(count, 1))]
+
+
+#: Letters of a label at the most: of a dot, and of a row.
+LONGEST, LONGEST_OF_ROW = 30, 44
+#: Pixels of a lane of labels, of the stack of dots, and the largest radius.
+LANE, STACK, RADIUS = 17, 84, 5.0
+
+
+def dot_plot(dots: Sequence[Dot], width: int, axis: str, *, end: float, step: float = 1.0) -> Plot:
+    """Plot a dot for everybody from 0 to `end`; labels stand above, none over another.
+
+    Values that round to the same multiple of `step` stand above each other.
+    """
+    dots = [dot._replace(label=shortened(dot.label, LONGEST)) for dot in dots]
+    taken: list[float] = []  # where the labels of every lane end
+    labels: dict[Dot, Point] = {}
+    for dot in sorted((dot for dot in dots if dot.label), key=lambda each: each.value):
+        half, place = text_width(dot.label) / 2, min(round(dot.value / step) * step, end)
+        at = RIGHT + place / end * (width - 2 * RIGHT)
+        at = min(max(at, half + 2), width - 2 - half)  # it does not leave the picture
+        lane = next((n for n, last in enumerate(taken) if at - half > last + 8), len(taken))
+        taken[lane : lane + 1] = [at + half]
+        labels[dot] = at, 8 + LANE * lane
+    top = LANE * len(taken) + 6
+    places = Counter(round(dot.value / step) for dot in dots)
+    most = max(places.values(), default=1)
+    radius = max(1.2, min(RADIUS, STACK / (2 * most), 0.48 * step / end * (width - 2 * RIGHT)))
+    pitch = min(2 * radius, (STACK - 2 * radius) / most)  # a stack of thousands is a line
+    height = round(top + pitch * most + 2 * radius + 8 + BOTTOM)
+    plot = Plot(width, height, x=(0, end), left=RIGHT, top=top)
+    plot.axes(axis, y_ticks=())
+    stacked: Counter[int] = Counter()
+    for dot in sorted(dots, key=lambda each: each.kind):
+        place = round(dot.value / step)
+        a, base = plot.place(min(place * step, end), 0)
+        b = round(base - stacked[place] * pitch - radius, 1)
+        stacked[place] += 1
+        if dot.label:
+            at, down = labels[dot]
+            plot.add(GRID, a, a, down + 6, b)
+            plot.write(dot.label, (at, down), "label")
+        plot.mark((a, b), dot.hint, dot.kind, who=dot.who, radius=round(radius, 1))
+    return plot
+
+
+#: Marks up to which each is drawn. A wide picture has 570 pixels between its ends: beyond, marks
+#: side by side have less than a pixel each, and those on a plane hide others.
+MOST_SINGLE = 500
+
+
+def in_bins(values: FloatArray, step: float) -> list[tuple[float, float, int]]:
+    """Count shares in bins from a low to below a high end, those without any left out."""
+    edges = np.round(np.arange(round(1 / step) + 1) * step, 10)
+    counts, _ = np.histogram(values, edges)
+    bins = zip(edges.tolist(), edges[1:].tolist(), counts.tolist(), strict=False)
+    return [(low, high, number) for low, high, number in bins if number]
+
+
+def histogram(
+    values: FloatArray,
+    width: int,
+    names: tuple[str, str],
+    counted: Callable[[int], str],
+    *,
+    step: float = 0.01,
+    reach: float = 0.0,
+    unit: float = 1.0,
+) -> Plot:
+    """Plot how many have which share, with room above the bars for a mark.
+
+    `names` are what the share is and what is counted, which `counted` says, such as "3 physicians";
+    the axis goes to `reach` at least, and a share of 1 is a `unit` on it: 100 for "of 100".
+    """
+    bins = in_bins(values, step)
+    right = max(reach, unit * bins[-1][1])
+    plot = Plot(width, x=(0, right), y=(0, 1.15 * max(number for _, _, number in bins)))
+    plot.axes(*names)
+    for low, high, number in bins:
+        ends = f"{unit * low:.3g} to {'' if high == 1 else 'below '}{unit * high:.3g}"
+        hint = f"{ends}: {counted(number)}"
+        plot.bar((unit * low, unit * high), (0, number), hint, "fill")
+    return plot
+
+
+#: Height of a row, and of a line of its label; room for labels by width.
+ROW, LINE = 24, 16
+LABELS = 180, 110
+
+
+class Labelled(NamedTuple):
+    """A row: its label, its dots, and lines from low to high with their kinds; "fill" is a bar.
+
+    What dots say follows the label; `instead` is said where a dot is missing.
+    """
+
+    label: str
+    dots: Sequence[Dot] = ()
+    lines: Sequence[tuple[str, float, float]] = ()
+    instead: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """The row in words."""
+        parts = filter(None, (self.instead, *(dot.hint for dot in self.dots)))
+        return f"{self.label}: {', '.join(parts)}"
+
+
+def row_plot(
+    rows: Sequence[Labelled], axis: str, width: int = NARROW, *, most: float | None = None
+) -> Plot:
+    """Plot a labelled row per name; values begin with zero or the lowest.
+
+    The axis ends with `most`, or a little behind the largest value.
+    """
+    values = [0.0, *(dot.value for row in rows for dot in row.dots)]
+    values += [end for row in rows for _, *ends in row.lines for end in ends]
+    end = 1.05 * max(values) if most is None else most
+    names = [shortened(row.label, LONGEST_OF_ROW) for row in rows]
+    room = min(max(map(text_width, names)) + 1, LABELS[width != WIDE])
+    labels = [label_lines(name, room) for name in names]
+    height = max(ROW, LINE * max(map(len, labels)) + 8)
+    plot = Plot(
+        width,
+        height * len(rows) + TOP + BOTTOM,
+        x=(min(values), end or 1.0),
+        y=(len(rows) + 0.5, 0.5),
+        left=round(room) + 16,
+    )
+    plot.axes(axis, y_ticks=())
+    for at, (row, lines) in enumerate(zip(rows, labels, strict=True), 1):
+        _, middle = plot.place(0, at)
+        for n, line in enumerate(lines):
+            down = middle + LINE * (n - (len(lines) - 1) / 2)
+            plot.write(line, (plot.left - 8, down), "label", "end")
+        for kind, low, high in row.lines:
+            if kind == "fill":
+                plot.bar((low, high), (at + 8 / height, at - 8 / height), row.in_words, kind)
+            else:
+                plot.interval(at, low, high, upright=False, kind=kind)
+        for dot in row.dots:
+            look = {"who": dot.who, "radius": dot.radius}
+            plot.point((dot.value, at), f"{row.label}: {dot.hint}", dot.kind, **look)
+    return plot
+
+
+def bar_plot(
+    axis: str, rows: Sequence[tuple[str, float]], *, most: float | None = None, unit: str = ""
+) -> Plot:
+    """Plot a bar per labelled row, in the width of half a page."""
+    digits = ".0f" if unit else ".3g"
+    bars = [
+        Labelled(name, (), [("fill", 0, max(value, 0))], f"{value:{digits}}{unit}")
+        for name, value in rows
+    ]
+    return row_plot(bars, axis, most=max(value for _, value in rows) if most is None else most)

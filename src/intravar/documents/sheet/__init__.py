@@ -1,1 +1,0 @@
-"""One page for one decider, for that decider alone."""
