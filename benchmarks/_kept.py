@@ -19,11 +19,12 @@ from benchmarks._cohorts import Case
 from intravar.estimators import METHODS, Estimator
 from intravar.estimators.evidence import EligibleRates, Predictions
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.grounds import gain_over_limits, rule_strength
+from intravar.measurement.grounds import rule_strength
 from intravar.measurement.halves import compare_halves
 from intravar.measurement.measure import fit_method
 from intravar.measurement.result import OneDecision
 from intravar.measurement.rule import suggest_rule
+from intravar.measurement.verdict import ANCHORED
 from intravar.measurement.wider.beyond import with_everybody
 from intravar.preparation.check import checked
 from intravar.request import Request
@@ -84,7 +85,11 @@ def collected(case: Case, method: str) -> dict[str, Any]:
             else [anchors.low, anchors.high, anchors.sure_eligible, anchors.sure_others],
             "identified_low": None if anchors is None else anchors.identified_low.tolist(),
             "identified_high": None if anchors is None else anchors.identified_high.tolist(),
-            "over_limits": _finite(gain_over_limits(evidence, observed, seed)),
+            "over_limits": _finite(
+                np.inf
+                if anchors is None or anchors.clear < ANCHORED
+                else evidence.over_limits(observed, seed)
+            ),
         }
     return {
         "n_patients": scores.n_patients.tolist(),

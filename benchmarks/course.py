@@ -9,12 +9,14 @@ import polars as pl
 
 import intravar
 from intravar.arrays import FloatArray, IntArray
-from intravar.measurement.wider.strata import Strata, course_of, learn_dated, subgroups
+from intravar.estimators import Estimator
+from intravar.measurement.measure import fit_method
+from intravar.measurement.result import OneDecision
+from intravar.measurement.wider.beyond import with_patients
+from intravar.measurement.wider.strata import Strata, compare_strata, learn_dated
 from intravar.preparation.check import checked
-from intravar.preparation.prepare import Prepared
 from intravar.publication.strata import SURE, published_strata
 from intravar.request import Request
-from intravar.runs.readings import patient_table
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition
 from intravar.study.simulation.covariates import MIDDLE_DAY
@@ -50,13 +52,13 @@ def _draw(name: str, draw: int) -> dict[str, float]:
     changed = float("nan")
     if name.startswith("drift"):
         day = f"before/after {pl.select(FIRST_DAY + pl.duration(days=MIDDLE_DAY)).item()}"
-        prepared = checked(table, Request(date="seen", period=day, **asked)).prepared
-        course = course_of(*_predicted(prepared), prepared, 0)
+        _, course = compare_strata(_predicted(Request(date="seen", period=day, **asked), table))
+        assert course is not None
         strata, stratum, changed = course.strata, late, float(course.rule_changed)
     else:
-        prepared = checked(table.drop("seen"), Request(by="male", **asked)).prepared
-        strata = subgroups(*_predicted(prepared), prepared.dealt["by"])
-        stratum = cohort.covariates["male"].to_numpy().astype(np.int64)
+        levels, _ = compare_strata(_predicted(Request(by="male", **asked), table.drop("seen")))
+        assert levels is not None
+        strata, stratum = levels, cohort.covariates["male"].to_numpy().astype(np.int64)
     return _held(strata, _truth(cohort, stratum)) | {"changed": changed}
 
 
@@ -85,19 +87,13 @@ def _truth(cohort: Cohort, stratum: IntArray) -> FloatArray:
     return summed["change"].to_numpy()
 
 
-def _predicted(prepared: Prepared) -> tuple[pl.DataFrame, pl.Series]:
-    observed = prepared.observed
-    model = intravar.Predictability().fit_observed(observed)
-    dated = learn_dated(model, prepared) if "date" in prepared.dealt else None
-    patients = patient_table(
-        model.evidence(observed),
-        observed,
-        prepared.rows,
-        np.arange(len(observed.named)),
-        prepared.dealt,
-        None if dated is None else lambda _: dated,
-    )
-    return patients, observed.named
+def _predicted(request: Request, table: pl.DataFrame) -> OneDecision:
+    check = checked(table, request)
+    prepared, name = check.prepared, intravar.Predictability.name
+    fitted, _ = fit_method(name, prepared.observed, 0)
+    assert isinstance(fitted.estimator, Estimator)
+    dated = learn_dated(fitted.estimator, prepared) if "date" in prepared.dealt else None
+    return with_patients(OneDecision(check, {name: fitted}, predicting=(name, fitted), dated=dated))
 
 
 def _held(strata: Strata, truth: FloatArray) -> dict[str, float]:

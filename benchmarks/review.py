@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.measurement.pairs import AlikeScale, pairs_to_review
+from intravar.measurement.cases import AlikeScale, pairs_to_review
 from intravar.observed import Observed
 from intravar.publication.results import Figure
 from intravar.review.design import draw_pairs

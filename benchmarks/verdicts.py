@@ -242,26 +242,26 @@ def _evidence(row: dict[str, Any]) -> Evidence:
 
 def outcome_of(row: dict[str, Any]) -> Outcome:
     """Judge a cohort, and set what is true beside it."""
-    found = appraised(row)
-    group, nan = found.group, float("nan")
+    scores, _, grounds, verdict = appraised(row)
+    group, nan = grounds.group, float("nan")
     order = rate = true_spread = nan
     truth = row["truth"] if row["truth"] is not None else row["comparable"]
     if truth is not None:
         true = np.array([np.nan if each is None else each for each in truth], dtype=np.float64)
-        known = np.isfinite(true) & np.isfinite(found.scores.discordance)
-        alone = any_two(found.scores.n_patients, found.scores.n_for)
-        order = _spearman(found.scores.discordance[known], true[known])
+        known = np.isfinite(true) & np.isfinite(scores.discordance)
+        alone = any_two(scores.n_patients, scores.n_for)
+        order = _spearman(scores.discordance[known], true[known])
         rate = _spearman(alone[known], true[known])
         true_spread = float(np.std(true[known], ddof=1)) if known.sum() > 1 else nan
-    error = found.scores.interval.standard_error
+    error = scores.interval.standard_error
     explained = nan if group is None or group.explained is None else group.explained.share
     spread = (nan,) * 3 if group is None else (group.spread, group.spread_low, group.spread_high)
     return Outcome(
         row["name"],
         row["replicate"],
         row["method"],
-        found.verdict.level,
-        found.verdict.reasons[0],
+        verdict.level,
+        verdict.reasons[0],
         explained,
         order,
         rate,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import intravar
 from intravar import InputError
-from intravar.estimators.repeats import Repeats
-from intravar.measurement.scores import SeenTwice
+from intravar.inference import Interval
+from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import Level
 from intravar.publication.disclosure import published_of
 from intravar.publication.findings import hidden_repeats, rounded_repeats
@@ -106,14 +106,20 @@ def test_no_rate_tells_how_many_cases_were_decided_for_both_times() -> None:
     assert [row.rate for row in told] == [None, None, 0.5]
 
 
+def seen_twice(n: np.ndarray, share: np.ndarray, twice: np.ndarray) -> Scores:
+    """Return the self-contradiction of physicians with so many patients."""
+    nothing = np.full(len(n), np.nan)
+    who, columns = pl.Series(range(len(n))), {"n_repeats": twice.astype(np.float64)}
+    ends = Interval(nothing, nothing, nothing)
+    return Scores(who, 2 * n, n, share, [None] * len(n), ends, columns)
+
+
 def test_a_reader_with_many_repeats_is_shown() -> None:
     """Nearly every case seen twice: the share is told, and how many were seen once is not."""
     seen = np.array([393, 300, 119, 60, 200])
     differ = np.array([120, 90, 4, 20, 60])
     n = np.array([393, 305, 119, 60, 300])
-    model = Repeats()
-    share = differ / seen
-    counted = SeenTwice(model, 2 * n, n, share, share - 0.05, share + 0.05, seen)
+    counted = seen_twice(n, differ / seen, seen)
     assert hidden_repeats(counted, n, 11).tolist() == [False, False, True, True, False]
     told = rounded_repeats(counted, n, 11)
     assert told["n_repeats"].tolist() == [380, 290, 100, 40, 200]
@@ -131,9 +137,8 @@ def test_cases_seen_once_do_not_follow(twice: int, once: int, share: float) -> N
 
     def told(twice: list[int], differ: list[int]) -> np.ndarray:
         """Return what would be told of each, a row of its own; nothing known where it is hidden."""
-        sizes, nothing = np.full(len(twice), n), np.full(len(twice), np.nan)
-        share = np.array(differ) / np.array(twice)
-        seen = SeenTwice(Repeats(), 2 * sizes, sizes, share, nothing, nothing, np.array(twice))
+        sizes, share = np.full(len(twice), n), np.array(differ) / np.array(twice)
+        seen = seen_twice(sizes, share, np.array(twice))
         rows = np.column_stack(list(rounded_repeats(seen, sizes, 11).values()))
         rows[hidden_repeats(seen, sizes, 11)] = np.nan
         return rows

@@ -50,7 +50,7 @@ def test_small_counts_change_no_score() -> None:
     asked = {"physician": "physician", "decision": "decision", "method": "euclidean"}
     one, other = (intravar.measure(table, **asked, smallest_cell=n) for n in (1, 40))
     assert one.physicians.equals(other.physicians)
-    assert one.diagnostics.pairs.sweep.equals(other.diagnostics.pairs.sweep)
+    assert one.diagnostics.sweep.equals(other.diagnostics.sweep)
 
 
 def test_what_is_below_a_limit_does_not_look_like_it() -> None:

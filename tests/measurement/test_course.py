@@ -9,7 +9,7 @@ import pytest
 import intravar
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
-from intravar.measurement.wider.strata import DealtPatients, Strata, strata_of
+from intravar.measurement.wider.strata import Strata, strata_of
 from intravar.study.cohort import Cohort
 from intravar.study.simulation.covariates import MIDDLE_DAY
 
@@ -26,12 +26,14 @@ def _known(cohort: Cohort, stratum: IntArray) -> tuple[Strata, FloatArray]:
     names = named.unique().sort()
     code = named.replace_strict(names, np.arange(len(names)), return_dtype=pl.Int64).to_numpy()
     eligible = truth.eligible.astype(np.int64)
-    patients = DealtPatients(
-        cohort.decision.astype(np.float64),
-        truth.probability,
-        np.where(truth.eligible, 0.7, 0.05),
-        code,
-        stratum,
+    patients = pl.DataFrame(
+        {
+            "decision": cohort.decision.astype(np.float64),
+            "own": truth.probability,
+            "pooled": np.where(truth.eligible, 0.7, 0.05),
+            "code": code,
+            "stratum": stratum,
+        }
     )
     change = np.zeros(len(names))
     for kind in (0, 1):
@@ -113,12 +115,10 @@ def test_a_stratum_seen_by_one_physician_only() -> None:
     random = np.random.default_rng(0)
     n = 200
     code = np.repeat([0, 1], n // 2)
-    patients = DealtPatients(
-        random.integers(0, 2, n).astype(np.float64),
-        np.full(n, 0.5),
-        np.full(n, 0.5),
-        code,
-        code.copy(),
+    half = np.full(n, 0.5)
+    decision = random.integers(0, 2, n).astype(np.float64)
+    patients = pl.DataFrame(
+        {"decision": decision, "own": half, "pooled": half, "code": code, "stratum": code}
     )
     found = strata_of(patients, pl.Series(["a", "b"]), ("x", "y"))
     assert np.isnan(found.differ)

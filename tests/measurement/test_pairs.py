@@ -17,11 +17,13 @@ from intravar.latent.anchors import Anchors
 from intravar.measurement.cases import (
     MOST_ALIKE,
     MOST_CASES,
+    AlikeScale,
     _difference,
     cases_behind,
+    nearest_within,
+    pairs_behind,
     side_by_side,
 )
-from intravar.measurement.pairs import AlikeScale, nearest_within, pairs_behind
 from intravar.measurement.rule import suggest_rule
 from intravar.observed import Observed
 from intravar.preparation.check import checked

@@ -18,9 +18,9 @@ from intravar.documents.measurement.handover import pages, write_measurement
 from intravar.estimators import Euclidean, Observed
 from intravar.estimators.base import Size
 from intravar.estimators.evidence import Decisions, EligibleRates
+from intravar.measurement.cases import pairs_behind
 from intravar.measurement.diagnostics import SWEEP, agreement
-from intravar.measurement.pairs import pairs_behind
-from intravar.measurement.rule import _conditions
+from intravar.measurement.rule import _condition
 from intravar.measurement.scores import in_words, result_table
 from intravar.preparation.cost import estimate_cost, pace
 from intravar.publication.disclosure import published_of
@@ -165,10 +165,10 @@ def test_pairs_of_a_core() -> None:
 
 def test_diagnostics(measured: Measurement) -> None:
     found = measured.diagnostics
-    love = found.pairs.love
+    love = found.love
     assert (love["within_pairs"] < love["at_random"]).all()
-    assert found.pairs.distances["n_pairs"].sum() == measured.pairs.height
-    whole = found.pairs.sweep
+    assert found.distances["n_pairs"].sum() == measured.pairs.height
+    whole = found.sweep
     sweep = {row["fraction"]: row for row in whole.to_dicts()}
     assert sweep[1.0]["share_paired"] == pytest.approx(2 * measured.pairs.height / 2400)
     assert sweep[1.0]["mean_discordance"] == pytest.approx(
@@ -177,8 +177,8 @@ def test_diagnostics(measured: Measurement) -> None:
     assert whole["fraction"].to_list() == list(SWEEP)
     assert whole["share_paired"].is_sorted()
     assert whole["share_paired"][-1] > sweep[1.0]["share_paired"]
-    assert found.pairs.split_half is not None
-    assert -1 <= found.pairs.split_half <= 1
+    assert found.split_half is not None
+    assert -1 <= found.split_half <= 1
     assert (found.overlap["overlap"] <= 1).all()
     scores = {name: each.scores.discordance for name, each in measured.fitted.items()}
     compared = {name: (each, np.arange(len(each))) for name, each in scores.items()}
@@ -241,23 +241,20 @@ def test_cost_of_the_latent_rule() -> None:
 
 
 def test_an_equals_sign_in_a_name_is_not_a_level() -> None:
-    names = ("a='b'", "colour=red")
-    bounds = [(0, "<=", 1.5), (1, ">", 0.5)]
-    words = _conditions(bounds, names, ("a='b'", "colour"), {"colour=red": "binary"})
-    assert words == "a='b' ≤ 1.5 and colour is red"
+    assert _condition("a='b'", "a='b'", "a='b'", "", -np.inf, 1.5) == "a='b' ≤ 1.5"
+    assert _condition("colour=red", "colour", "colour", "binary", 0.5, np.inf) == "colour is red"
 
 
 def test_dates_are_written_as_dates_no_finer_than_numbers() -> None:
-    names, kinds = ("seen", "days"), {"seen": "date"}
-    bounds = [(0, ">", 17_418.5), (0, "<=", 2_932_896.0), (1, "<=", 17_418.5)]
-    words = _conditions(bounds, names, names, kinds)
-    assert words == "seen is 2017-09-11 to 10000-04-13 and days ≤ 1.742e+04"
+    words = _condition("seen", "seen", "seen", "date", 17_418.5, 2_932_896.0)
+    assert words == "seen is 2017-09-11 to 10000-04-13"
+    assert _condition("days", "days", "days", "", -np.inf, 17_418.5) == "days ≤ 1.742e+04"
 
 
 def test_a_missing_level_reads_like_a_missing_number() -> None:
-    names, kinds = ("TV=(missing)", "age (missing)"), {"age (missing)": "binary"}
-    words = _conditions([(0, ">", 0.5), (1, "<=", 0.5)], names, ("TV", "age"), kinds)
-    assert words == "TV is missing and age is known"
+    assert _condition("TV=(missing)", "TV", "TV", "", 0.5, np.inf) == "TV is missing"
+    known = _condition("age (missing)", "age", "age", "binary", -np.inf, 0.5)
+    assert known == "age is known"
 
 
 # --- the page ---

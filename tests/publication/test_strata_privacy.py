@@ -18,10 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.inference.contrasts import Effects
-from intravar.measurement.wider.strata import DealtPatients, Strata, strata_of
+from intravar.measurement.wider.strata import Strata, strata_of
 from intravar.publication.hiding import is_few, is_small
 from intravar.publication.strata import published_strata, strata_tables, unsafe_physicians
 
+COLUMNS = ("decision", "own", "pooled", "code", "stratum")
 SMALLEST = 3  # a low bar keeps the search short; the rule is the same
 #: Decided against and for in the first stratum, in the second, and of those in neither.
 Panel = tuple[int, int, int, int, int, int]
@@ -38,7 +39,8 @@ def strata_with(panels: list[Panel]) -> tuple[Strata, Sizes]:
             share = cell[1] / max(sum(cell), 1)
             columns += [[decided, share, 0.3 + 0.4 * share, who, stratum]] * count
     values = np.array(columns, dtype=np.float64).reshape(-1, 5).T
-    patients = DealtPatients(*values[:3], *(column.astype(np.int64) for column in values[3:]))
+    places = pl.col("code", "stratum").cast(pl.Int64)
+    patients = pl.DataFrame(dict(zip(COLUMNS, values, strict=True))).with_columns(places)
     names = pl.Series([f"P{who}" for who in range(len(panels))])
     sizes: Sizes = {
         name: (sum(panel), sum(panel[1::2])) for name, panel in zip(names, panels, strict=True)

@@ -5,11 +5,12 @@ import polars as pl
 import pytest
 
 from intravar.estimators.noise import Noise
-from intravar.measurement.wider.strata import DealtPatients, Strata, strata_of
+from intravar.measurement.wider.strata import Strata, strata_of
 from intravar.publication.results import Figure
 from intravar.publication.strata import course_lines, published_strata, strata_lines
 
 NOTHING = Figure()
+COLUMNS = ("decision", "own", "pooled", "code", "stratum")
 #: Patients of one of four physicians in a stratum, the share decided for, and what was predicted.
 Dealt = tuple[int, float, float]
 
@@ -23,7 +24,8 @@ def strata_with(**dealt: Dealt) -> Strata:
         for at in range(n)
     ]
     values = np.array(columns).T
-    patients = DealtPatients(*values[:3], *(column.astype(np.int64) for column in values[3:]))
+    places = pl.col("code", "stratum").cast(pl.Int64)
+    patients = pl.DataFrame(dict(zip(COLUMNS, values, strict=True))).with_columns(places)
     return strata_of(patients, pl.Series(["A", "B", "C", "D"]), tuple(dealt))
 
 
@@ -77,7 +79,7 @@ def test_strata_that_nobody_shares_are_said_to_be_such() -> None:
     n = 400
     place = np.repeat([0, 1], n // 2)
     decision, half = np.tile([0.0, 1.0], n // 2), np.full(n, 0.5)
-    patients = DealtPatients(decision, half, half, place, place)
+    patients = pl.DataFrame(dict(zip(COLUMNS, (decision, half, half, place, place), strict=True)))
     told = published_strata(strata_of(patients, pl.Series(["A", "B"]), ("f", "m")), 11)
     assert strata_lines(told, "gender")[-1] == (
         "They cannot all be compared: for some two of them, no physician has similar patients in "

@@ -14,10 +14,10 @@ from intravar.errors import InputError
 from intravar.estimators.evidence import AGAINST, PAIR, SURPRISE
 from intravar.measurement.cases import MOST_REVIEWED, cases_of, patients_of, review_pairs_of
 from intravar.measurement.measure import fit_method
-from intravar.measurement.result import Fitted, Measurement, OneDecision
-from intravar.measurement.scores import Scores
+from intravar.measurement.result import Measurement, OneDecision
+from intravar.measurement.scores import Fitted, Scores
 from intravar.measurement.wider.beyond import with_everybody, with_patients
-from intravar.measurement.wider.strata import course_of, learn_dated, subgroups
+from intravar.measurement.wider.strata import compare_strata, course_of, learn_dated
 from intravar.observed import Observed
 from intravar.preparation.check import Check, checked
 from intravar.request import Request
@@ -196,17 +196,16 @@ def test_subgroups_and_periods_are_of_everybody(
         tables.append(each.patients.sort("row"))
     assert tables[0].equals(tables[1])
     assert tables[0]["row"].to_list() == list(range(table.height))
-    levels = subgroups(tables[0], each.physicians, found.prepared.dealt["by"])
+    levels, course = compare_strata(replace(each, patients=tables[0]))
+    assert levels is not None
+    assert course is not None
     counts = dated["ward"].value_counts().sort("ward")["count"].to_list()
     assert levels.levels.sort("stratum")["n_patients"].to_list() == counts
     assert levels.cells["physician"].n_unique() == 41
-    course = course_of(tables[0], each.physicians, found.prepared, 0, each.learned_from)
     monkeypatch.setattr("intravar.measurement.wider.strata._noise", lambda *_: None)
     # Whether a rule changed is judged by those who were learned from, as in a small table.
-    alone = with_patients(one)
-    assert alone.patients is not None
-    assert course.gain == course_of(alone.patients, each.physicians, found.prepared, 0).gain
-    assert course.gain != course_of(tables[0], each.physicians, found.prepared, 0).gain
+    assert course.gain == course_of(with_patients(one)).gain
+    assert course.gain != course_of(replace(each, learned_from=each.patients)).gain
     assert course.n_undated == dated["seen"].null_count() > 0
     assert course.strata.levels["n_patients"].sum() == table.height - course.n_undated
     assert course.strata.changes["change"].null_count() < 41

@@ -4,33 +4,50 @@ Cases are decisions that show a score at work, each beside patients alike who we
 otherwise. For predictions they are those that surprised most; for the latent rule, clear cases
 decided against it; for methods that pair, discordant pairs. Nobody alike is better than somebody
 who is not.
+
+Two patients are alike if they agree in what the decisions depend on, and if the same would be
+predicted for both. Covariates are standardised and weighed by how much the decisions depend on
+them; predictions are compared as log odds. Both count in units of the farthest that is allowed: on
+this distance 1 is the caliper. See docs/measure.md.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.spatial import cKDTree
+from scipy.special import logit
 
-from intravar.arrays import IntArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, option
 from intravar.estimators.evidence import PAIR, PAIR_SCHEMA, Evidence
-from intravar.measurement.pairs import (
-    AlikeScale,
-    nearest_within,
-    pairs_to_review,
-    some_pairs,
-)
 from intravar.measurement.result import Measurement
 from intravar.observed import Observed
 from intravar.preparation.kinds import understand
 from intravar.preparation.prepare import Prepared
 from intravar.preparation.recipe import Portion
+from intravar.seeds import stream
 
+#: Weighted covariates may differ by so much of what they differ by between two patients at random.
+COVARIATES = 0.5
+#: Predictions may differ by so much in log odds: 50 and 62 of 100, 90 and 94.
+LOG_ODDS = 0.5
+#: Beyond these log odds (5 and 95 of 100) a prediction is clear, and no clearer than another.
+CLEAR = 3.0
+#: Share of the weight that all covariates have alike, whatever decisions depend on.
+EVEN = 0.1
+#: Points within 1 of each other are alike; those at the limit are, whichever way it is rounded.
+ALIKE = 1 + 1e-9
+#: Neighbours of a patient that are looked at.
+NEIGHBOURS = 6
+#: A pair may lie so far apart, measured by what two patients at random do.
+FAR = 0.5
 #: Cases of a physician that are kept, those that tell most.
 MOST_CASES = 50
 #: Patients who are set beside each.
@@ -48,6 +65,172 @@ CASE_SCHEMA = {
 MOST_BEYOND = 5
 #: Pairs to review that are kept of each, by lot.
 MOST_REVIEWED = 8
+#: Cases that can be asked for.
+MOST_PAIRS = 1_000_000
+_KEPT = ("row", "physician", "decision")
+SHOWN_SCHEMA = {
+    "kind": pl.String,
+    "case": pl.Int64,
+    "row": pl.Int64,
+    "pair": pl.Int64,
+    "predicted": pl.Float64,
+    "distance": pl.Float64,
+    "row_for": pl.Int64,
+    "row_against": pl.Int64,
+    "covariate": pl.String,
+    "decided_for": pl.String,
+    "decided_against": pl.String,
+    "difference": pl.String,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class AlikeScale:
+    """By how much covariates may differ, one entry per column.
+
+    Columns are standardised by `mean` and `spread`, a gap counts as the mean; two patients at
+    random lie `usual` apart.
+    """
+
+    mean: FloatArray
+    spread: FloatArray
+    weight: FloatArray
+    usual: float
+
+    @classmethod
+    def of(
+        cls, observed: Observed, origin: Sequence[str], importance: Mapping[str, float]
+    ) -> AlikeScale:
+        """Learn the scale from patients.
+
+        `origin` names for every column its covariate, `importance` says how much decisions depend
+        on each; what is negative or not known counts as 0.
+        """
+        gap = np.isnan(observed.covariates)
+        if gap.any():
+            known = np.where(gap, 0.0, observed.covariates).sum(axis=0)
+            usual_values = known / np.maximum((~gap).sum(axis=0), 1)
+            filled = np.where(gap, usual_values, observed.covariates)
+            observed = replace(observed, covariates=filled)
+        names = list(dict.fromkeys(origin))
+        given = np.array([importance.get(name, 0.0) for name in names], dtype=np.float64)
+        given = np.where(np.isfinite(given) & (given > 0), given, 0.0)
+        total = given.sum()
+        share = given / total if total > 0 else np.full(len(names), 1 / len(names))
+        by_name = dict(zip(names, (1 - EVEN) * share + EVEN / len(names), strict=True))
+        weight = np.array([by_name[name] for name in origin])
+        points = observed.standardised * np.sqrt(weight)
+        # Two patients at random lie the root of twice the whole variance apart.
+        usual = float(np.sqrt(2 * np.square(points).mean(axis=0).sum()))
+        return cls(*observed.mean_and_spread, weight, usual)
+
+    def points(self, covariates: FloatArray, probability: FloatArray | None = None) -> FloatArray:
+        """Return patients as points; two of them are alike if they lie within 1 of each other.
+
+        Without `probability` predictions do not count.
+
+        Examples
+        --------
+        >>> observed = Observed.of([[0.0, 0], [0, 1], [2, 0], [2, 1]], [0, 1, 0, 1], list("aaaa"))
+        >>> scale = AlikeScale.of(observed, ("age", "sex"), {"age": 1.0})
+        >>> points = scale.points(observed.covariates)
+        >>> np.abs(points[0] - points[1:]).max(axis=1).round(2).tolist()
+        [0.63, 2.76, 2.76]
+        """
+        centred = np.where(np.isnan(covariates), 0.0, covariates - self.mean)
+        points = centred / self.spread * np.sqrt(self.weight)
+        points = points / (COVARIATES * self.usual) if self.usual > 0 else np.zeros_like(points)
+        if probability is None:
+            return points
+        odds = np.clip(logit(np.clip(probability, 1e-9, 1 - 1e-9)), -CLEAR, CLEAR)
+        return np.column_stack([points, odds / LOG_ODDS])
+
+
+def nearest_within(
+    points: FloatArray, patient: int, among: IntArray, most: int
+) -> list[tuple[int, float]]:
+    """Return those among some patients who are alike, the nearest first, with their distances.
+
+    `among` are positions, rising, of those who may be set beside `patient`; equally near ones come
+    in the order of their positions.
+
+    Examples
+    --------
+    >>> nearest_within(np.array([[0.0], [0.5], [0.2], [3.0]]), 0, np.array([1, 2, 3]), 2)
+    [(2, 0.2), (1, 0.5)]
+    """
+    apart = np.sqrt(np.square(points[among] - points[patient]).sum(axis=1))
+    within = np.flatnonzero(apart <= ALIKE)
+    nearest = within[np.argsort(apart[within], kind="stable")[:most]]
+    return [(int(among[at]), float(apart[at])) for at in nearest]
+
+
+def pairs_behind(evidence: Evidence, observed: Observed) -> pl.DataFrame:
+    """Return the pairs: panel, positions of both patients, distance, discordant or not.
+
+    A matching method has its own. Otherwise the patients of a physician are paired with their
+    nearest neighbours: for the latent rule those to whom the rule surely applies, for other methods
+    all of them. Pairs farther apart than two patients of the panel usually are, are left out: no
+    pair is better than a bad one.
+    """
+    counted = evidence.pairs()
+    if counted is not None:
+        return counted
+    core, points = evidence.core, observed.standardised
+    of_core = (panel if core is None else panel[core[panel]] for panel in observed.panels)
+    # Standardised: two patients at random lie the root of twice the number of columns apart.
+    return _paired(observed, of_core, points, FAR * float(np.sqrt(2 * points.shape[1])))
+
+
+def pairs_to_review(observed: Observed, scale: AlikeScale) -> pl.DataFrame:
+    """Return pairs that are alike in the record, each patient in one pair at the most.
+
+    Predictions are left out: that of a patient is learned from the decisions on the others, so that
+    two neighbours who were decided differently would be pushed apart. Patients who are alike in
+    everything are taken in an order by lot: they are stored by their decisions.
+    """
+    by_lot = (
+        panel[stream(0, "review", "pairs", str(name)).permutation(len(panel))]
+        for name, panel in zip(observed.physicians, observed.panels, strict=True)
+    )
+    return _paired(observed, by_lot, scale.points(observed.covariates), 1.0)
+
+
+def some_pairs(pairs: pl.DataFrame, observed: Observed, most: int) -> pl.DataFrame:
+    """Return so many pairs of every panel at the most, by lot, with the number each stands for."""
+    kept = [pairs.head(0).with_columns(pl.lit(1.0).alias("weight"))]
+    for (panel,), own in pairs.group_by("panel", maintain_order=True):
+        name = str(observed.physicians[int(panel)])
+        lot = stream(0, "review", "kept", name).permutation(own.height)[:most]
+        kept.append(own[np.sort(lot)].with_columns(pl.lit(own.height / len(lot)).alias("weight")))
+    return pl.concat(kept)
+
+
+def _paired(
+    observed: Observed, panels: Iterable[IntArray], points: FloatArray, most_apart: float
+) -> pl.DataFrame:
+    """Pair patients of a panel that are each other's nearest among those left, by distance."""
+    tables = [pl.DataFrame(schema=PAIR_SCHEMA)]
+    for panel, rows in enumerate(panels):
+        if len(rows) < 2:
+            continue
+        n_near = min(len(rows), NEIGHBOURS)
+        distance, near = cKDTree(points[rows]).query(points[rows], k=n_near)
+        first, second = np.repeat(np.arange(len(rows)), n_near), near.ravel()
+        valid = np.flatnonzero((first < second) & (distance.ravel() <= most_apart))
+        first, second, apart = first[valid], second[valid], distance.ravel()[valid]
+        used = np.zeros(len(rows), dtype=np.bool_)
+        taken = []
+        for position in np.lexsort((second, first, apart)).tolist():
+            a, b = first[position], second[position]
+            if not (used[a] or used[b]):
+                used[a] = used[b] = True
+                taken.append(position)
+        a, b = rows[first[taken]], rows[second[taken]]
+        pairs = {"panel": [panel] * len(taken), "first": a, "second": b, "distance": apart[taken]}
+        pairs["discordant"] = observed.decision[a] != observed.decision[b]
+        tables.append(pl.DataFrame(pairs, schema=PAIR_SCHEMA))
+    return pl.concat(tables)
 
 
 def cases_behind(
@@ -99,7 +282,7 @@ def cases_behind(
     return pl.DataFrame(rows, schema=CASE_SCHEMA, orient="row")
 
 
-def found_in_bucket(
+def look_in_bucket(
     scale: AlikeScale,
     kinds: Mapping[str, str],
     evidence: Evidence,
@@ -118,29 +301,23 @@ def found_in_bucket(
     listed = [cases["patient"], cases["other"], pairs["first"], pairs["second"]]
     shown = pl.concat(listed).drop_nulls().unique().sort().to_numpy()
     return (
-        case_table(cases, observed, rows),
-        pair_table(pairs, observed, rows),
+        _in_source(cases, observed, rows),
+        _in_source(pairs, observed, rows).rename({"discordant": "different"}),
         patient_table(observed, rows, portion.raw, kinds)[shown],
     )
 
 
-#: Cases that can be asked for.
-MOST_PAIRS = 1_000_000
-_KEPT = ("row", "physician", "decision")
-SHOWN_SCHEMA = {
-    "kind": pl.String,
-    "case": pl.Int64,
-    "row": pl.Int64,
-    "pair": pl.Int64,
-    "predicted": pl.Float64,
-    "distance": pl.Float64,
-    "row_for": pl.Int64,
-    "row_against": pl.Int64,
-    "covariate": pl.String,
-    "decided_for": pl.String,
-    "decided_against": pl.String,
-    "difference": pl.String,
-}
+def _in_source(table: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
+    """Name the physicians of cases or pairs, and give patients by their rows of the source."""
+    names, source = observed.named.cast(pl.String), pl.Series(rows + 1, dtype=pl.Int64)
+    placed = {
+        name: source[table[name]].alias(name)
+        for name in ("patient", "other", "first", "second")
+        if name in table.columns
+    }
+    return table.with_columns(**placed).select(
+        names[table["panel"]].alias("physician"), pl.exclude("panel")
+    )
 
 
 def patients_of(measurement: Measurement) -> pl.DataFrame:
@@ -204,10 +381,23 @@ def typed(column: pl.Series, kind: str) -> pl.Series:
 
 def cases_of(measurement: Measurement) -> pl.DataFrame:
     """Return the cases: physician, kind, number, rows of the source, distance, predicted."""
-    prepared = measurement.check.prepared
-    cases = case_table(measurement.cases, prepared.observed, prepared.rows)
-    beyond = measurement.beyond_cases
+    prepared, beyond = measurement.check.prepared, measurement.beyond_cases
+    cases = _in_source(measurement.cases, prepared.observed, prepared.rows)
     return cases if beyond is None else _joined(cases, beyond.cases)
+
+
+def review_pairs_of(measurement: Measurement) -> pl.DataFrame:
+    """Return the pairs that reviewers may be shown, by the rows of the source.
+
+    Columns: physician, first, second, distance, different (whether they were decided differently)
+    and weight (of how many pairs it is one that was kept).
+    """
+    prepared, beyond = measurement.check.prepared, measurement.beyond_cases
+    scale = AlikeScale.of(prepared.observed, prepared.origin, measurement.rule.weights)
+    pairs = pairs_to_review(prepared.observed, scale).with_columns(weight=1.0)
+    pairs = _in_source(pairs, prepared.observed, prepared.rows)
+    pairs = pairs.rename({"discordant": "different"})
+    return pairs if beyond is None else _joined(pairs, beyond.pairs)
 
 
 def _joined(sampled: pl.DataFrame, beyond: pl.DataFrame) -> pl.DataFrame:
@@ -217,49 +407,6 @@ def _joined(sampled: pl.DataFrame, beyond: pl.DataFrame) -> pl.DataFrame:
     """
     again = beyond["physician"].unique()
     return pl.concat([sampled.filter(~pl.col("physician").is_in(again.implode())), beyond])
-
-
-def case_table(cases: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
-    """Return cases by the rows of the source, see :func:`cases_of`."""
-    names = observed.named.cast(pl.String)
-    source = pl.Series(rows + 1, dtype=pl.Int64)
-    return cases.select(
-        names[cases["panel"]].alias("physician"),
-        "kind",
-        "case",
-        source[cases["patient"]].alias("patient"),
-        source[cases["other"]].alias("other"),
-        "distance",
-        "predicted",
-    )
-
-
-def review_pairs_of(measurement: Measurement) -> pl.DataFrame:
-    """Return the pairs that reviewers may be shown, by the rows of the source.
-
-    Columns: physician, first, second, distance, different (whether they were decided differently)
-    and weight (of how many pairs it is one that was kept).
-    """
-    prepared = measurement.check.prepared
-    observed = prepared.observed
-    scale = AlikeScale.of(observed, prepared.origin, measurement.rule.weights)
-    pairs = pair_table(pairs_to_review(observed, scale), observed, prepared.rows)
-    beyond = measurement.beyond_cases
-    return pairs if beyond is None else _joined(pairs, beyond.pairs)
-
-
-def pair_table(pairs: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
-    """Return pairs by the rows of the source, see :func:`review_pairs_of`."""
-    source = pl.Series(rows + 1, dtype=pl.Int64)
-    weight = pl.col("weight") if "weight" in pairs.columns else pl.lit(1.0).alias("weight")
-    return pairs.select(
-        observed.named.cast(pl.String)[pairs["panel"]].alias("physician"),
-        source[pairs["first"]].alias("first"),
-        source[pairs["second"]].alias("second"),
-        "distance",
-        pl.col("discordant").alias("different"),
-        weight,
-    )
 
 
 def side_by_side(

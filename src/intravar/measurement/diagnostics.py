@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -37,8 +37,8 @@ DISTANCE_BINS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class OfPairs:
-    """Tables that come from pairs, of all panels or of some.
+class Diagnostics:
+    """Tables that tell whether to believe a measurement, beside its evidence and its rule.
 
     Attributes
     ----------
@@ -52,22 +52,6 @@ class OfPairs:
         discordance. Fractions above 1 only where pairing again is quick.
     split_half
         Reliability from random halves of the pairs; None where it cannot be had.
-    """
-
-    love: pl.DataFrame
-    distances: pl.DataFrame
-    sweep: pl.DataFrame
-    split_half: float | None
-
-
-@dataclass(frozen=True, eq=False)
-class Diagnostics:
-    """Tables that tell whether to believe a measurement, beside its evidence and its rule.
-
-    Attributes
-    ----------
-    pairs
-        What the pairs tell.
     balance
         Per covariate: share of its variance that lies between physicians.
     overlap
@@ -76,7 +60,10 @@ class Diagnostics:
         Pairs formed without a caliper, for the sweep; None where pairing again would take long.
     """
 
-    pairs: OfPairs
+    love: pl.DataFrame
+    distances: pl.DataFrame
+    sweep: pl.DataFrame
+    split_half: float | None
     balance: pl.DataFrame
     overlap: pl.DataFrame
     loose: pl.DataFrame | None
@@ -96,14 +83,13 @@ def diagnose(
     if quick and hasattr(main, "caliper") and not main.name.startswith("genetic"):
         again = clone(main).set_params(caliper=1.0).fit_observed(observed)
         loose = again.evidence(observed).table
-    everyone = np.arange(len(observed.physicians))
     counts = _tenths(observed, probability, observed.code)
     overlap = _shared(counts, counts.sum(axis=0))
     return Diagnostics(
-        of_pairs(prepared, evidence, pairs, loose, everyone),
-        _balance(prepared),
-        pl.DataFrame({"physician": observed.named, "overlap": overlap}),
-        loose,
+        **of_pairs(prepared, evidence, pairs, loose, np.arange(len(observed.physicians))),
+        balance=_balance(prepared),
+        overlap=pl.DataFrame({"physician": observed.named, "overlap": overlap}),
+        loose=loose,
     )
 
 
@@ -113,8 +99,8 @@ def of_pairs(
     pairs: pl.DataFrame,
     loose: pl.DataFrame | None,
     panels: IntArray,
-) -> OfPairs:
-    """Compute what the pairs of some panels tell.
+) -> dict[str, Any]:
+    """Return the diagnostics that come from pairs, by name, of some panels.
 
     `pairs` and `loose`, those without a caliper, are of all panels; `panels` are the positions of
     the physicians that count.
@@ -122,35 +108,32 @@ def of_pairs(
     counted = pl.col("panel").is_in(panels)
     pairs = pairs.filter(counted)
     loose = None if loose is None else loose.filter(counted)
-    sizes = np.bincount(prepared.observed.code, minlength=len(prepared.observed.physicians))
-    caliper = evidence.caliper
-    return OfPairs(
-        _love(prepared, pairs),
-        _distances(pairs, caliper),
-        _sweep(pairs, loose, caliper, int(sizes[panels].sum())),
-        _split_half(pairs),
-    )
+    n_patients = int(prepared.observed.counts[0][panels].sum())
+    return {
+        "love": _love(prepared, pairs),
+        "distances": _distances(pairs, evidence.caliper),
+        "sweep": _sweep(pairs, loose, evidence.caliper, n_patients),
+        "split_half": _split_half(pairs),
+    }
 
 
 def _love(prepared: Prepared, pairs: pl.DataFrame) -> pl.DataFrame:
-    observed = prepared.observed
-    z = observed.standardised
-    random = stream(0, "love")
-    shuffled = [random.permutation(panel) for panel in observed.panels]
-    even = [panel[: len(panel) // 2 * 2].reshape(-1, 2) for panel in shuffled]
-    strangers = np.concatenate([*even, np.empty((0, 2), dtype=np.int64)])
-    matched = pairs.select("first", "second").to_numpy()
-
-    def apart(pairs: IntArray, columns: list[int]) -> float | None:
-        difference = z[pairs[:, 0]][:, columns] - z[pairs[:, 1]][:, columns]
-        return float(np.sqrt(np.square(difference).sum(axis=1).mean())) if len(pairs) else None
-
-    rows = [
-        (name, apart(matched, columns), apart(strangers, columns))
-        for name, columns in _columns(prepared).items()
-    ]
-    schema = {"covariate": pl.String, "within_pairs": pl.Float64, "at_random": pl.Float64}
-    return pl.DataFrame(rows, schema, orient="row")
+    z, random = prepared.observed.standardised, stream(0, "love")
+    shuffled = [random.permutation(panel) for panel in prepared.observed.panels]
+    strangers = [panel[: len(panel) // 2 * 2].reshape(-1, 2) for panel in shuffled]
+    paired = {
+        "within_pairs": pairs.select("first", "second").to_numpy(),
+        "at_random": np.concatenate([*strangers, np.empty((0, 2), dtype=np.int64)]),
+    }
+    table = pl.DataFrame({"covariate": prepared.covariates}, schema={"covariate": pl.String})
+    for name, each in paired.items():
+        squares = np.square(z[each[:, 0]] - z[each[:, 1]])
+        apart = [
+            float(np.sqrt(squares[:, columns].sum(axis=1).mean())) if len(each) else None
+            for columns in _columns(prepared).values()
+        ]
+        table = table.with_columns(pl.Series(name, apart, dtype=pl.Float64))
+    return table
 
 
 def _columns(prepared: Prepared) -> dict[str, list[int]]:
@@ -175,6 +158,14 @@ def _sweep(
     pairs: pl.DataFrame, loose: pl.DataFrame | None, caliper: FloatArray | None, n_patients: int
 ) -> pl.DataFrame:
     """Change the caliper: pairs are chosen by distance, so those within are those of a new run."""
+    fractions = [fraction for fraction in SWEEP if loose is not None or fraction <= 1]
+    pairs, rows = pairs if loose is None else loose, []
+    limit = np.empty(0) if caliper is None else caliper[pairs["panel"].to_numpy()]
+    for fraction in fractions if len(limit) else []:
+        kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * limit))
+        by_panel = kept.group_by("panel").agg(pl.col("discordant").mean())["discordant"]
+        counts = kept.height, int(kept["discordant"].sum())
+        rows.append((fraction, *counts, 2 * kept.height / n_patients, by_panel.sort().mean()))
     schema = {
         "fraction": pl.Float64,
         "n_pairs": pl.Int64,
@@ -182,25 +173,7 @@ def _sweep(
         "share_paired": pl.Float64,
         "mean_discordance": pl.Float64,
     }
-    fractions = [fraction for fraction in SWEEP if loose is not None or fraction <= 1]
-    pairs = pairs if loose is None else loose
-    if caliper is None or not pairs.height:
-        return pl.DataFrame(schema=schema)
-    limit = caliper[pairs["panel"].to_numpy()]
-    rows = []
-    for fraction in fractions:
-        kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * limit))
-        by_panel = kept.group_by("panel").agg(pl.col("discordant").mean())["discordant"]
-        rows.append(
-            {
-                "fraction": fraction,
-                "n_pairs": kept.height,
-                "n_discordant": int(kept["discordant"].sum()),
-                "share_paired": 2 * kept.height / n_patients,
-                "mean_discordance": by_panel.sort().mean(),
-            }
-        )
-    return pl.DataFrame(rows, schema=schema)
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def agreement(scores: Mapping[str, tuple[FloatArray, IntArray]]) -> pl.DataFrame:
@@ -220,8 +193,7 @@ def agreement(scores: Mapping[str, tuple[FloatArray, IntArray]]) -> pl.DataFrame
 def _balance(prepared: Prepared) -> pl.DataFrame:
     """Share of each covariate's variance between physicians: 0 if patients were dealt at random."""
     observed = prepared.observed
-    z = observed.standardised
-    sizes = np.array([len(panel) for panel in observed.panels])
+    z, sizes = observed.standardised, observed.counts[0]
     means = np.array([z[panel].mean(axis=0) for panel in observed.panels])
     between = (sizes[:, None] * np.square(means)).sum(axis=0) / observed.n_patients
     by_chance = (len(sizes) - 1) / observed.n_patients

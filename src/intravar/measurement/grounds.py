@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -12,20 +13,13 @@ import polars as pl
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval
-from intravar.inference.group import Group, any_two, explained_of_all, explained_of_each, group_of
+from intravar.inference.group import any_two, explained_of_all, explained_of_each, group_of
 from intravar.inference.ranking import rank_correlation
 from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
-from intravar.measurement.result import Fitted
 from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import Scores, result_table
-from intravar.measurement.verdict import (
-    ANCHORED,
-    RULE_FOUND,
-    Grounds,
-    Verdict,
-    judge,
-)
+from intravar.measurement.scores import Fitted, Scores, result_table
+from intravar.measurement.verdict import ANCHORED, RULE_FOUND, Grounds, Verdict, judge
 from intravar.observed import Observed
 from intravar.preparation.check import Check
 from intravar.request import MATTERS, MIN_PANEL, MIN_RELIABILITY
@@ -41,19 +35,8 @@ NARROWEST = 0.4
 _TINY = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Appraisal:
-    """How far a measurement may be believed.
-
-    Intervals of `scores` carry what halves showed, and the `table` has a row of each physician;
-    `halves` are None where panels are too small, the `group` where nobody has a score.
-    """
-
-    scores: Scores
-    table: pl.DataFrame
-    halves: Halves | None
-    group: Group | None
-    verdict: Verdict
+#: Scores whose intervals carry what halves showed, a row of each physician, and what is said of it.
+Appraisal: TypeAlias = tuple[Scores, pl.DataFrame, Grounds, Verdict]
 
 
 def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) -> Appraisal:
@@ -69,6 +52,10 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
             halves = compare_halves(main.estimator, observed, check.request.random_state)
     leaks = [each.column for each in check.prepared.leaks if each.certain]
+    anchors, over_limits = main.evidence.anchors, float("inf")
+    # Without clear cases the answer would be chance.
+    if anchors is not None and anchors.clear >= ANCHORED:
+        over_limits = main.evidence.over_limits(observed, check.request.random_state)
     grounds = Grounds(
         main.evidence,
         None,
@@ -76,9 +63,9 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         rule_strength(main.evidence, observed, rule),
         leaks[0] if leaks and check.request.covariates is None else None,
         case_mix(observed, rule.probability),
-        over_limits=gain_over_limits(main.evidence, observed, check.request.random_state),
+        over_limits=over_limits,
     )
-    appraised = concluded(
+    scores, table, grounds, verdict = concluded(
         grounds,
         main.scores,
         [each.scores for each in others],
@@ -86,9 +73,8 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         min_panel=check.request.min_panel,
         min_reliability=check.request.min_reliability,
     )
-    judged = appraised.verdict
-    reasons = tuple(check.request.words.said(reason) for reason in judged.reasons)
-    return replace(appraised, verdict=replace(judged, reasons=reasons))
+    reasons = tuple(check.request.words.said(reason) for reason in verdict.reasons)
+    return scores, table, grounds, replace(verdict, reasons=reasons)
 
 
 def concluded(
@@ -149,7 +135,7 @@ def concluded(
         n_ranked=table["rank"].count(),
         explained=evidence.explained(scores.n_patients),
     )
-    return Appraisal(scores, table, halves, group, judge(grounds))
+    return scores, table, grounds, judge(grounds)
 
 
 def _narrowed(scores: Scores, evidence: Evidence, halves: Halves | None) -> float:
@@ -192,14 +178,6 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
     # What all have in common moves nobody past another, and is no part of the error of a rank.
     error = np.hypot(wide.standard_error, halves.own_doubt)
     return replace(scores, interval=wide._replace(standard_error=error))
-
-
-def gain_over_limits(evidence: Evidence, observed: Observed, seed: int) -> float:
-    """Return by how much own rates predict better than own limits, where a method has rates."""
-    # Without clear cases the answer would be chance.
-    if evidence.anchors is None or evidence.anchors.clear < ANCHORED:
-        return float("inf")
-    return evidence.over_limits(observed, seed)
 
 
 def order_of_patients(scores: Scores) -> float | None:

@@ -21,19 +21,14 @@ from intravar.estimators.base import REPEATS, Size, introduce
 from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import Predictability
 from intravar.inference.group import Group
-from intravar.measurement.cases import cases_behind
+from intravar.measurement.cases import AlikeScale, cases_behind, pairs_behind
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.grounds import appraise
 from intravar.measurement.halves import some_panels
-from intravar.measurement.pairs import AlikeScale, pairs_behind
-from intravar.measurement.result import Fitted, Measurement, OneDecision
-from intravar.measurement.rule import SuggestedRule, in_places, location_of, suggest_rule
-from intravar.measurement.scores import (
-    SeenTwice,
-    scores_of,
-    seen_twice,
-)
-from intravar.measurement.unrecorded import Unrecorded, unrecorded_reasons
+from intravar.measurement.result import Measurement, OneDecision
+from intravar.measurement.rule import in_places, location_of, suggest_rule
+from intravar.measurement.scores import Fitted, repeated_cases, scores_of
+from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked_each
@@ -173,7 +168,7 @@ def _learned(
 ) -> OneDecision:
     """Learn all that is common of one decision, from everybody or from the sample."""
     prepared, seed = check.prepared, check.request.random_state
-    repeats = seen_twice(prepared)
+    repeats = repeated_cases(prepared)
     fitted, messages = _fitted(steps, methods, check, repeats, own)
     with steps.step("looking for the rule in the data", 8):
         rule = suggest_rule(prepared, seed, check.request.words)
@@ -197,54 +192,58 @@ def _learned(
 
 def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
     """Judge what was read of everybody, and look closer at it."""
-    check, request = everybody.check, everybody.check.request
-    prepared, words = check.prepared, request.words
-    rule, repeats = everybody.rule, everybody.repeats
+    check, rule, repeats = everybody.check, everybody.rule, everybody.repeats
+    prepared, request, words = check.prepared, check.request, check.request.words
     assert rule is not None
-    (name, first), *others = everybody.fitted.items()
-    scores = first.scores
-    location = location_of(prepared, first.evidence, request.random_state, words)
-    if repeats is not None:
-        scores = scores.with_columns(**repeats.columns())
+    name, main = next(iter(everybody.fitted.items()))
+    location = location_of(prepared, main.evidence, request.random_state, words)
+    columns = dict(repeats.scores.columns) if repeats is not None else {}
     if location is not None:
-        close = in_places(location.in_close, scores, prepared.observed)
-        scores = scores.with_columns(in_close_calls=close)
-    first = replace(first, scores=scores)
+        columns["in_close_calls"] = in_places(location.in_close, main.scores, prepared.observed)
+    main = replace(main, scores=main.scores.with_columns(**columns))
     with steps.step(words.fill("measuring two halves of the {cases}"), steps.seconds.get(name)):
-        appraisal = appraise(check, {name: first, **dict(others)}, rule)
-    main, table = replace(first, scores=appraisal.scores), appraisal.table
-    fitted = {name: main, **dict(others)}
+        scores, table, grounds, verdict = appraise(check, {**everybody.fitted, name: main}, rule)
+    main = replace(main, scores=scores)
     with steps.step(words.fill("assessing the {deciders}")):
         pairs = pairs_behind(main.evidence, prepared.observed)
         scale = AlikeScale.of(prepared.observed, prepared.origin, rule.weights)
         cases = cases_behind(main.evidence, prepared.observed, scale, pairs)
     with steps.step("diagnostics", 5):
         diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, rule.probability)
-    noise = _noise(steps, check, main, appraisal.group)
-    unrecorded = None if repeats else _unrecorded(steps, check, main, rule, appraisal.group)
-    no_rule = [NO_RULE] if appraisal.verdict.rule_found < RULE_FOUND else []
+    noise, unrecorded = _noise(steps, check, main, grounds.group), None
+    # Cases seen twice measure what is not recorded.
+    if repeats is None and (group := grounds.group) is not None and main.evidence.upper_limit:
+        with steps.step("leaving covariates out in turn", 8, "unrecorded"):
+            unrecorded = unrecorded_reasons(
+                prepared.observed,
+                prepared.origin,
+                list(rule.weights),
+                group.discordance,
+                request.random_state,
+            )
     levels, periods = None, None
     if prepared.dealt:
-        from intravar.measurement.wider.strata import strata_asked_for
+        from intravar.measurement.wider.strata import compare_strata
 
         with steps.step("comparing subgroups and periods"):
-            levels, periods = strata_asked_for(everybody)
+            levels, periods = compare_strata(everybody)
+    no_rule = [NO_RULE] if verdict.rule_found < RULE_FOUND else []
     return Measurement(
         request,
         check,
         table[natural_places(table["physician"])],
-        fitted,
+        {**everybody.fitted, name: main},
         pairs,
         cases,
         rule,
         diagnostics,
         noise,
-        appraisal.group,
+        grounds.group,
         repeats,
-        appraisal.halves,
+        grounds.halves,
         unrecorded,
         location,
-        appraisal.verdict,
+        verdict,
         levels,
         periods,
         everybody.cases,
@@ -305,7 +304,7 @@ def _fitted(
     steps: _Steps,
     names: list[str],
     check: Check,
-    repeats: SeenTwice | None,
+    repeats: Fitted | None,
     own: Mapping[str, Estimator],
 ) -> tuple[dict[str, Fitted], list[str]]:
     """Fit the methods that were asked for; return them by name, and what was warned about."""
@@ -314,8 +313,7 @@ def _fitted(
     messages = list(prepared.warnings)
     for position, name in enumerate(names, 1):
         if name == REPEATS and repeats is not None:
-            scores = repeats.scores(prepared.observed)
-            fitted[name] = Fitted(repeats.model, repeats.evidence, scores)
+            fitted[name] = repeats
             continue
         count = f" ({position} of {len(names)})" if len(names) > 1 else ""
         expected = time_of_fit(Size.of(prepared.observed), METHODS[name])
@@ -392,23 +390,6 @@ def beside_bound(noise: Noise, bound: float) -> Noise:
         for end in ("value", "low", "high")
     )
     return replace(noise, system=noise.system + shift, occasion=bound / 2, table=table)
-
-
-def _unrecorded(
-    steps: _Steps, check: Check, main: Fitted, rule: SuggestedRule, group: Group | None
-) -> Unrecorded | None:
-    """Gauge how far an unrecorded reason could go; cases seen twice measure it."""
-    if group is None or not main.evidence.upper_limit:
-        return None
-    prepared = check.prepared
-    with steps.step("leaving covariates out in turn", 8, "unrecorded"):
-        return unrecorded_reasons(
-            prepared.observed,
-            prepared.origin,
-            list(rule.weights),
-            group.discordance,
-            check.request.random_state,
-        )
 
 
 def chosen_methods(request: Request) -> list[str]:

@@ -12,14 +12,13 @@ import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise
 from intravar.inference.group import Group
 from intravar.measurement.columns import decider_table
 from intravar.measurement.diagnostics import Diagnostics
 from intravar.measurement.halves import Halves
 from intravar.measurement.rule import Location, SuggestedRule
-from intravar.measurement.scores import Scores, SeenTwice, claim_of, in_words
+from intravar.measurement.scores import Fitted, claim_of, in_words
 from intravar.measurement.unrecorded import Unrecorded
 from intravar.measurement.verdict import NOTHING, UNRANKED, Verdict, compared_in
 from intravar.observed import as_they_came, handed_back
@@ -27,22 +26,12 @@ from intravar.preparation.check import Check
 from intravar.request import Request
 
 if TYPE_CHECKING:
-    from intravar.estimators.repeats import Repeats
     from intravar.estimators.several import Several
     from intravar.measurement.wider.several import Together
     from intravar.measurement.wider.strata import Course, Strata
 
 #: Physicians that are named when a measurement prints itself.
 MOST_PRINTED = 20
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A method that was fitted, with what stands behind its scores."""
-
-    estimator: Estimator | Repeats
-    evidence: Evidence
-    scores: Scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +58,7 @@ class OneDecision:
     check: Check
     fitted: dict[str, Fitted]
     rule: SuggestedRule | None = None
-    repeats: SeenTwice | None = None
+    repeats: Fitted | None = None
     warnings: tuple[str, ...] = ()
     predicting: tuple[str, Fitted] | None = None
     dated: Estimator | None = None
@@ -77,11 +66,6 @@ class OneDecision:
     learned_from: pl.DataFrame | None = None
     physicians: pl.Series | None = None
     cases: BeyondCases | None = None
-
-    @property
-    def importance(self) -> Mapping[str, float]:
-        """How much decisions depend on each covariate."""
-        return {} if self.rule is None else self.rule.weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +96,7 @@ class Measurement:
     group
         What can be said of all together; None where nobody has a score.
     repeats
-        Self-contradiction, where cases were seen twice.
+        Self-contradiction as a method of its own, where cases were seen twice.
     halves
         What two halves of the patients say; None where panels are too small.
     unrecorded
@@ -151,7 +135,7 @@ class Measurement:
     diagnostics: Diagnostics
     components: Noise | None = None
     group: Group | None = None
-    repeats: SeenTwice | None = None
+    repeats: Fitted | None = None
     halves: Halves | None = None
     unrecorded: Unrecorded | None = None
     location: Location | None = None

@@ -5,6 +5,7 @@ It describes what the physicians did on the whole, not what they should have don
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,39 +99,32 @@ def suggest_rule(prepared: Prepared, seed: int = 0, words: Words = USUAL) -> Sug
     # One thread: the model is small, and threads that wait for each other cost more than they do.
     with threadpool_limits(limits=1):
         model.fit(x[learn], y[learn])
-        predicted = model.predict_proba(x[test])[:, 1]
+
+        def auc(values: FloatArray) -> float:
+            if len(np.unique(y[test])) < 2:
+                return float("nan")
+            return float(roc_auc_score(y[test], model.predict_proba(values)[:, 1]))
+
         return SuggestedRule(
-            auc=_auc(y[test], predicted),
-            importance=_importance(model, prepared, used, x[test], test, predicted, seed),
+            auc=auc(x[test]),
+            importance=_importance(auc, prepared, used, x[test], seed),
             dependence=_dependence(model, prepared, used, learn[:DRAWN]),
             tree=_short_tree(prepared, words),
-            calibration=_calibration(y[test], predicted),
+            calibration=_calibration(y[test], model.predict_proba(x[test])[:, 1]),
             probability=model.predict_proba(x)[:, 1],
         )
 
 
-def _auc(y: npt.NDArray[np.int8], predicted: FloatArray) -> float:
-    return float(roc_auc_score(y, predicted)) if len(np.unique(y)) == 2 else float("nan")
-
-
 def _importance(
-    model: Any,
-    prepared: Prepared,
-    used: IntArray,
-    x: FloatArray,
-    test: IntArray,
-    predicted: FloatArray,
-    seed: int,
+    auc: Callable[[FloatArray], float], prepared: Prepared, used: IntArray, x: FloatArray, seed: int
 ) -> pl.DataFrame:
     """Shuffle one covariate at a time, all its columns together; `x` holds those looked at."""
-    y = prepared.observed.decision[test]
-    whole = _auc(y, predicted)
-    lost = dict.fromkeys(prepared.covariates, 0.0)
+    whole, lost = auc(x), dict.fromkeys(prepared.covariates, 0.0)
     for name in dict.fromkeys(prepared.origin[at] for at in used):
         columns = [n for n, at in enumerate(used) if prepared.origin[at] == name]
         shuffled = x.copy()
         shuffled[:, columns] = x[stream(seed, "shuffle", name).permutation(len(x))][:, columns]
-        lost[name] = whole - _auc(y, model.predict_proba(shuffled)[:, 1])
+        lost[name] = whole - auc(shuffled)
     return pl.DataFrame({"covariate": list(lost), "importance": list(lost.values())}).sort(
         "importance", descending=True, maintain_order=True
     )
@@ -207,45 +201,28 @@ def leaf_conditions(tree: Any, prepared: Prepared, words: Words = USUAL) -> dict
 
     `tree` is the `tree_` of one that was fitted to the prepared covariates.
     """
-    observed = prepared.observed
+    observed, leaves = prepared.observed, dict[int, str]()
     kinds = {each.column: each.kind for each in prepared.columns if each.kind == "date"}
     for position, name in enumerate(observed.names):
         if set(np.unique(observed.covariates[:1000, position])) <= {0.0, 1.0}:
             kinds[name] = "binary"
-    leaves: dict[int, str] = {}
 
-    def walk(node: int, bounds: list[tuple[int, str, float]]) -> None:
+    def walk(node: int, bounds: dict[int, tuple[float, float]]) -> None:
         if tree.children_left[node] == -1:
-            leaves[node] = _conditions(bounds, observed.names, prepared.origin, kinds, words)
+            conditions = []
+            for column, (above, below) in bounds.items():
+                name, covariate = observed.names[column], prepared.origin[column]
+                label, kind = words.label(covariate), kinds.get(name, "")
+                conditions.append(_condition(name, covariate, label, kind, above, below))
+            leaves[node] = " and ".join(conditions) or f"all {words.cases}"
             return
         column, cut = int(tree.feature[node]), float(tree.threshold[node])
-        walk(int(tree.children_left[node]), [*bounds, (column, "<=", cut)])
-        walk(int(tree.children_right[node]), [*bounds, (column, ">", cut)])
+        above, below = bounds.get(column, (-np.inf, np.inf))
+        walk(int(tree.children_left[node]), {**bounds, column: (above, cut)})
+        walk(int(tree.children_right[node]), {**bounds, column: (cut, below)})
 
-    walk(0, [])
+    walk(0, {})
     return leaves
-
-
-def _conditions(
-    bounds: list[tuple[int, str, float]],
-    names: tuple[str, ...],
-    origin: tuple[str, ...],
-    kinds: dict[str, str],
-    words: Words = USUAL,
-) -> str:
-    """Write the conditions of a leaf; bounds on one column are drawn together."""
-    if not bounds:
-        return f"all {words.cases}"
-    conditions = []
-    for column in dict.fromkeys(column for column, _, _ in bounds):
-        above = [cut for position, sign, cut in bounds if position == column and sign == ">"]
-        below = [cut for position, sign, cut in bounds if position == column and sign == "<="]
-        name, covariate = names[column], origin[column]
-        label = words.label(covariate)
-        # A coded column has the label of its covariate.
-        coded = f"{label}{name[len(covariate) :]}" if name.startswith(covariate) else name
-        conditions.append(_condition(coded, label, above, below, kinds.get(name, "")))
-    return " and ".join(conditions)
 
 
 def day_of(number: float) -> str:
@@ -253,20 +230,23 @@ def day_of(number: float) -> str:
     return str(np.datetime64(round(number), "D"))
 
 
-def _condition(name: str, covariate: str, above: list[float], below: list[float], kind: str) -> str:
-    if name in (f"{covariate} {ABSENT}", f"{covariate}={ABSENT}"):
-        return f"{covariate} is {'missing' if above else 'known'}"
-    if name != covariate and name.startswith(f"{covariate}="):
-        level = name.removeprefix(f"{covariate}=")
-        return f"{covariate} is {level}" if above else f"{covariate} is not {level}"
+def _condition(name: str, covariate: str, label: str, kind: str, above: float, below: float) -> str:
+    """Say between which bounds a column lies; a coded one has the label of its covariate."""
+    code = name.removeprefix(covariate)
+    if code in (f" {ABSENT}", f"={ABSENT}"):
+        return f"{label} is {'missing' if above > -np.inf else 'known'}"
+    if code.startswith("="):
+        return f"{label} is {'' if above > -np.inf else 'not '}{code[1:]}"
     if kind == "binary":
-        return f"{name} is {1 if above else 0}"
-    ends = [f"{cut:.4g}" for cut in (max(above, default=0.0), min(below, default=0.0))]
-    if kind == "date":  # days since 1970, as coarse as other numbers
-        ends = [day_of(float(end)) for end in ends]
-    if above and below:
-        return f"{name} is {ends[0]} to {ends[1]}"
-    return f"{name} > {ends[0]}" if above else f"{name} ≤ {ends[1]}"
+        return f"{label}{code} is {1 if above > -np.inf else 0}"
+    # Dates are days since 1970, as coarse as other numbers.
+    low, high = (
+        day_of(float(f"{cut:.4g}")) if kind == "date" and np.isfinite(cut) else f"{cut:.4g}"
+        for cut in (above, below)
+    )
+    if np.isfinite(above) and np.isfinite(below):
+        return f"{label}{code} is {low} to {high}"
+    return f"{label}{code} > {low}" if np.isfinite(above) else f"{label}{code} ≤ {high}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,9 +301,8 @@ def in_places(values: FloatArray, scores: Scores, observed: Observed) -> FloatAr
 
 
 def _kinds(prepared: Prepared, loss: FloatArray, seed: int, words: Words) -> pl.DataFrame:
-    observed = prepared.observed
     grown: BoolArray = stream(seed, "location").random(len(loss)) < 0.5
-    x, y = observed.covariates, observed.decision
+    x, y = prepared.observed.covariates, prepared.observed.decision
     smallest = max(FEWEST_IN_A_LEAF, int(SMALLEST_LEAF * grown.sum()))
     rows = []
     if grown.sum() >= 2 * smallest and (~grown).sum() >= 2 * smallest:
@@ -337,20 +316,11 @@ def _kinds(prepared: Prepared, loss: FloatArray, seed: int, words: Words) -> pl.
             there = others[leaf == node]
             if len(there) < FEWEST_IN_A_LEAF:
                 continue
-            level = float(loss[there].mean())
-            error = float(loss[there].std() / np.sqrt(len(there)))
-            if level - mean > STANDS_OUT * error:
-                part = len(there) / len(others)
-                rows.append(
-                    (when, len(there), int(y[there].sum()), part, part * level / mean, level)
-                )
-    schema = {
-        "when": pl.String,
-        "n_patients": pl.Int64,
-        "n_for": pl.Int64,
-        "patients": pl.Float64,
-        "discordance": pl.Float64,
-        "level": pl.Float64,
-    }
-    table = pl.DataFrame(rows, schema=schema, orient="row")
+            level, part = float(loss[there].mean()), len(there) / len(others)
+            counts = (when, len(there), int(y[there].sum()))
+            if level - mean > STANDS_OUT * float(loss[there].std() / np.sqrt(len(there))):
+                rows.append((*counts, part, part * level / mean, level))
+    counted = {"when": pl.String, "n_patients": pl.Int64, "n_for": pl.Int64}
+    shares = dict.fromkeys(("patients", "discordance", "level"), pl.Float64)
+    table = pl.DataFrame(rows, schema={**counted, **shares}, orient="row")
     return table.sort("discordance", descending=True).head(MOST_KINDS)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, option
 from intravar.estimators import Estimator
-from intravar.estimators.evidence import NO_REPEATS, Evidence, RepeatedCases
+from intravar.estimators.evidence import Evidence, RepeatedCases
 from intravar.inference import Interval, assess
 from intravar.inference.intervals import share_interval
 from intravar.inference.ranking import rank_correlation
@@ -41,6 +41,8 @@ COMPARABLE = Sentence("pairs of comparable {cases}")
 
 #: Columns that whoever cannot be ranked does not have.
 RANKS = ("rank", "rank_low", "rank_high")
+#: What is said of every physician among the others.
+_ASSESSED = ("low", "high", "shrunken", "reliability", *RANKS)
 #: How the reason for a missing rank begins.
 NO_RANK = "cannot be ranked: "
 #: Why a range stands in the place of a number.
@@ -116,6 +118,15 @@ class Scores:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A method that was fitted, with what stands behind its scores."""
+
+    estimator: Estimator | Repeats
+    evidence: Evidence
+    scores: Scores
+
+
 def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> Scores:
     """Read the scores off a fitted method, whichever it is."""
     return Scores(
@@ -132,20 +143,6 @@ def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> S
     )
 
 
-#: What is said of every physician among the others.
-_ASSESSED = ("low", "high", "shrunken", "reliability", *RANKS)
-
-
-def _assessed(scores: Scores, counted: BoolArray) -> dict[str, FloatArray]:
-    """Shrink, rank and rate the physicians who count; the others have no part in it, and NaN."""
-    values = {"score": scores.discordance, **scores.interval._asdict()}
-    known = {name: np.where(counted, each, np.nan) for name, each in values.items()}
-    profile = {"physician": scores.physician, "n_patients": scores.n_patients, **known}
-    table = assess(pl.DataFrame(profile), scale=scores.scale, most=scores.most).table
-    columns = table.select(_ASSESSED).cast(pl.Float64).fill_null(float("nan"))
-    return {name: columns[name].to_numpy() for name in _ASSESSED}
-
-
 def result_table(
     scores: Scores,
     *,
@@ -155,67 +152,49 @@ def result_table(
 ) -> pl.DataFrame:
     """Return one row per physician with all result columns.
 
-    Panels below the minimum have no part in what is said about the others. Whoever cannot be told
-    apart from the others has a value and no rank. Where the level is not determined, the range of
-    levels takes the place of the value.
-
-    Parameters
-    ----------
-    scores
-        Of the method that measures.
-    min_panel
-        Patients below which nothing is said of a physician.
-    min_reliability
-        Below which a physician is not ranked.
-    determined
-        Whether levels are; by default what the scores say.
+    Panels of fewer than `min_panel` patients have no part in what is said about the others, and
+    nothing is said of them. Whoever cannot be told apart from the others, with a reliability below
+    `min_reliability`, has a value and no rank. Where the level is not `determined` (by default what
+    the scores say), the range of levels takes the place of the value.
     """
     large = scores.n_patients >= min_panel
-    assessed = _assessed(scores, large)
-    unsure = np.isfinite(scores.discordance) & large
-    unsure &= assessed["reliability"] < min_reliability
-    ranged = not (scores.determined if determined is None else determined)
-    nothing = _nothing(scores, min_panel)
-    no_rank = f"{NO_RANK}reliability below {min_reliability:g}"
-    reasons = [
-        reason or "; ".join([RANGE] * ranged + [no_rank] * bool(unranked)) or None
-        for reason, unranked in zip(nothing, unsure, strict=True)
-    ]
+    values = {"score": scores.discordance, **scores.interval._asdict()}
+    known = {name: np.where(large, each, np.nan) for name, each in values.items()}
+    profile = {"physician": scores.physician, "n_patients": scores.n_patients, **known}
+    assessed = assess(pl.DataFrame(profile), scale=scores.scale, most=scores.most).table
+    assessed = assessed.select(_ASSESSED).cast(pl.Float64).fill_null(float("nan"))
     columns: dict[str, Any] = {
         "discordance": scores.discordance,
         **scores.columns,
-        **assessed,
+        **{each.name: each.to_numpy() for each in assessed},
     }
+    unsure = np.isfinite(scores.discordance) & large & (columns["reliability"] < min_reliability)
     if scores.identified is not None:  # intervals hold all levels that fit equally well
         columns["low"] = np.minimum(columns["low"], scores.identified[0])
         columns["high"] = np.maximum(columns["high"], scores.identified[1])
     columns["shrunken"] = np.clip(columns["shrunken"], columns["low"], columns["high"])
-    for name in RANKS:
-        columns[name] = np.where(unsure, np.nan, columns[name])
-    if ranged:
-        for name in ("discordance", "shrunken"):
-            columns[name] = np.full(len(large), np.nan)
+    ranged = not (scores.determined if determined is None else determined)
+    hidden = dict.fromkeys(RANKS, unsure) | dict.fromkeys(("discordance", "shrunken"), ranged)
+    columns |= {name: np.where(where, np.nan, columns[name]) for name, where in hidden.items()}
+    reasons, reportable = [], []
+    every = zip(scores.n_patients, scores.discordance, scores.reason, unsure, strict=True)
+    for n, score, reason, unranked in every:
+        nothing = too_small(int(n), min_panel)
+        if nothing is None and not np.isfinite(score):
+            nothing = reason or "the method gives no score"
+        no_rank = [f"{NO_RANK}reliability below {min_reliability:g}"] * bool(unranked)
+        reasons.append(nothing or "; ".join([RANGE] * ranged + no_rank) or None)
+        reportable.append(nothing is None)
     return typed(
         {
             "physician": scores.physician,
             "n_patients": scores.n_patients,
             "rate": scores.n_for / np.maximum(scores.n_patients, 1),
             **columns,
-            "reportable": pl.Series([reason is None for reason in nothing], dtype=pl.Boolean),
+            "reportable": pl.Series(reportable, dtype=pl.Boolean),
             "reason": pl.Series(reasons, dtype=pl.String),
         }
     )
-
-
-def _nothing(scores: Scores, min_panel: int) -> list[str | None]:
-    """Say why nothing can be said of a physician; None where something can."""
-    return [
-        too_small(int(n), min_panel)
-        or (None if np.isfinite(score) else reason or "the method gives no score")
-        for n, score, reason in zip(
-            scores.n_patients, scores.discordance, scores.reason, strict=True
-        )
-    ]
 
 
 def with_rates(scores: Scores) -> tuple[float, float] | None:
@@ -271,73 +250,8 @@ def in_words(
     return f"of 100 {words.said(compared)}, {figure} get different decisions"
 
 
-@dataclass(frozen=True, eq=False)
-class SeenTwice:
-    """Self-contradiction of the physicians that are measured, in their order.
-
-    Attributes
-    ----------
-    model
-        The counts of everybody.
-    n_decisions, n_for
-        Decisions of each physician, those on cases seen again included; and those of them for.
-    contradiction, low, high
-        Share of self-contradictions and its 95 % interval; NaN where no case was seen twice.
-    n_repeats
-        Cases that were seen more than once.
-    """
-
-    model: Repeats
-    n_decisions: IntArray
-    n_for: IntArray
-    contradiction: FloatArray
-    low: FloatArray
-    high: FloatArray
-    n_repeats: IntArray
-
-    @property
-    def evidence(self) -> RepeatedCases:
-        """What stands behind the shares."""
-        differ = np.rint(np.nan_to_num(self.contradiction) * self.n_repeats).astype(np.int64)
-        return RepeatedCases(self.n_repeats, differ)
-
-    def scores(self, observed: Observed) -> Scores:
-        """Return self-contradiction as the scores of a method of its own."""
-        share = np.nan_to_num(self.contradiction)
-        error = share_interval(share * self.n_repeats, self.n_repeats).standard_error
-        return Scores(
-            observed.named,
-            self.n_decisions,
-            self.n_for,
-            self.contradiction,
-            [None if n else NO_REPEATS for n in self.n_repeats],
-            Interval(self.low, self.high, np.where(self.n_repeats > 0, error, np.nan)),
-            {},
-        )
-
-    def columns(self) -> Mapping[str, FloatArray]:
-        """Return the result columns that repeated cases fill."""
-        return {
-            "contradiction": self.contradiction,
-            "contradiction_low": self.low,
-            "contradiction_high": self.high,
-            "n_repeats": self.n_repeats.astype(np.float64),
-        }
-
-    def unexplained(self, discordance: FloatArray, n_patients: IntArray) -> float:
-        """Return the share of the apparent discordance that is not self-contradiction."""
-        both = np.isfinite(self.contradiction) & np.isfinite(discordance)
-        if not both.any():
-            return float("nan")
-        weight = n_patients[both] / n_patients[both].sum()
-        apparent = float(weight @ discordance[both])
-        if apparent <= 0:
-            return float("nan")
-        return float(np.clip(1 - (weight @ self.contradiction[both]) / apparent, 0, 1))
-
-
-def seen_twice(prepared: Prepared) -> SeenTwice | None:
-    """Count self-contradictions; None where no cases are named."""
+def repeated_cases(prepared: Prepared) -> Fitted | None:
+    """Count self-contradictions, as a method of its own; None where no cases are named."""
     cases = prepared.cases
     if cases is None:
         return None
@@ -345,9 +259,11 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
     from intravar.estimators.repeats import Repeats
 
     model = Repeats().fit(cases["case"], cases["decision"].to_numpy(), cases["physician"])
+    names = [str(name) for name in prepared.observed.physicians]
     place = {name: at for at, name in enumerate(model.physicians_.tolist())}
-    order = np.array([place[str(name)] for name in prepared.observed.physicians], dtype=np.int64)
-    if not model.n_repeated_[order].any():
+    order = np.array([place[name] for name in names], dtype=np.int64)
+    share, n_repeats = model.score_[order], model.n_repeated_[order]
+    if not n_repeats.any():
         raise InputError(
             "no {decider} saw a case of column {case_column} twice; name the column "
             "that is equal where the same case was seen again",
@@ -355,13 +271,32 @@ def seen_twice(prepared: Prepared) -> SeenTwice | None:
         )
     own = cases.group_by(pl.col("physician").cast(pl.String)).agg(pl.len(), pl.sum("decision"))
     counts = {name: (n, n_for) for name, n, n_for in own.iter_rows()}
-    listed = np.array([counts[str(name)] for name in prepared.observed.physicians], np.int64)
-    return SeenTwice(
-        model,
-        listed[:, 0],
-        listed[:, 1],
-        model.score_[order],
-        model.low_[order],
-        model.high_[order],
-        model.n_repeated_[order],
+    n_decisions, n_for = np.array([counts[name] for name in names], np.int64).T
+    differ = np.nan_to_num(share) * n_repeats
+    low, high = model.low_[order], model.high_[order]
+    scores = Scores(
+        prepared.observed.named,
+        n_decisions,
+        n_for,
+        share,
+        [model.reason_[at] for at in order],
+        Interval(low, high, share_interval(differ, n_repeats).standard_error),
+        {
+            "contradiction": share,
+            "contradiction_low": low,
+            "contradiction_high": high,
+            "n_repeats": n_repeats.astype(np.float64),
+        },
     )
+    return Fitted(model, RepeatedCases(n_repeats, np.rint(differ).astype(np.int64)), scores)
+
+
+def self_contradiction(repeats: Fitted, scores: Scores) -> tuple[float, float]:
+    """Return that of all physicians, and the share of the apparent discordance that is not it."""
+    counted, model = repeats.scores.discordance, cast("Repeats", repeats.estimator)
+    both = np.isfinite(counted) & np.isfinite(scores.discordance)
+    weight = scores.n_patients[both] / max(scores.n_patients[both].sum(), 1)
+    apparent = float(weight @ scores.discordance[both])
+    if apparent <= 0:
+        return model.overall_, float("nan")
+    return model.overall_, float(np.clip(1 - (weight @ counted[both]) / apparent, 0, 1))

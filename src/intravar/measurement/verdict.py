@@ -68,11 +68,53 @@ NO_RULE = Sentence(
     "decisions, and the figure says little more than how often any two {cases} of one "
     "{decider}, comparable or not, are decided differently"
 )
-#: The same where somebody is too small and where somebody is not sure: it tells no size.
-FEW_RANKED = Sentence("too little is known of single {deciders} to rank them")
 HARDLY_TOLD = Sentence(
     "pairs of {cases} alike in what is recorded, which hardly tells {cases} apart"
 )
+#: Why nothing may be read; why nobody is ranked, the gravest reason first; why figures are not
+#: read; and why everything may be.
+_REASONS = {
+    "leak": "'{leak}' gives the decision away: leave it out or, if it was known before, name the "
+    "covariates one by one",
+    "no score": "nobody has a score",
+    "rate alone": "the score is that of the rate alone: it says nothing about comparable {cases}",
+    "no rule": NO_RULE.template,
+    "little explained": "what is recorded explains hardly anything of how decisions of a usual "
+    "{decider} vary: {cases} alike in the record are hardly more alike than any two {cases}",
+    "own rules": "{deciders} follow rules of their own that this method cannot follow: to decide "
+    "by another rule looks like deciding inconsistently (predictability asks for no rule)",
+    "one": "there is one {decider} only",
+    "less than matters": "{deciders} differ by less than matters",
+    "chance": "the differences between {deciders} are too small to tell from chance",
+    "no halves": "panels are too small to be halved and compared",
+    "other order": "two halves of the {cases} do not keep the {deciders_own} order (reliability "
+    "{below_rankable:.2f})",
+    "rates": "the order cannot be told from one by rates, in which {deciders} whose rate is nearer "
+    "to one half have the higher score (rank correlation {with_rates:.1f}, and by chance as much "
+    "as {by_chance:.1f}): what is recorded explains too little to tell a low rate from consistency",
+    "patients": "the order may come from which {cases} each sees: the average {decider} would have "
+    "nearly the same order on the same {cases} (rank correlation {with_patients:.1f})",
+    "case mix": "{deciders} see different {cases}: panels overlap by {case_mix:.0f} % of what they "
+    "would if dealt at random, and ranks would compare {cases}",
+    "few clear": "only {clear:.0f} % of those who are eligible, or of those who are not, are clear "
+    "cases: a line drawn elsewhere cannot be told from inconsistency",
+    "lenient": "{deciders} that only draw the line at different places would decide like this: the "
+    "lenient cannot be told from the inconsistent",
+    "methods": "other methods that tell the {deciders} apart put them into another order (rank "
+    "correlation {agreement:.2f})",
+    # The same where somebody is too small and where somebody is not sure: it tells no size.
+    "few ranked": "too little is known of single {deciders} to rank them",
+    "overlap": "intervals from two halves of the {cases} overlap for {overlap:.0f} % of the "
+    "{deciders} only",
+    "matching": "a matching method gives biased figures: the two {cases} of a pair are never quite "
+    "alike",
+    "not determined": "clear cases are missing: levels that differ by {levels_apart:.0f} of 100 "
+    "fit these data equally well",
+    "seen twice": "the same cases were decided twice",
+    "same order": "two halves of the {cases} give the same order (reliability {reliability:.2f})",
+    "same level": "two halves of the {cases} give the same order (reliability {reliability:.2f}) "
+    "and the same level",
+}
 
 
 @dataclass(frozen=True)
@@ -120,7 +162,7 @@ class Grounds:
         Rank correlation of scores with what the average colleague would have on the same patients;
         None where that hardly differs.
     n_ranked
-        Physicians with a rank; None where nobody counted them.
+        Physicians with a rank.
     explained
         Share of how the decisions of a usual physician vary that is explained; infinite where a
         method cannot tell.
@@ -136,34 +178,94 @@ class Grounds:
     with_rates: float | None = None
     over_limits: float = float("inf")
     with_patients: float | None = None
-    n_ranked: int | None = None
+    n_ranked: int = 2
     explained: float = float("inf")
 
 
 def judge(grounds: Grounds) -> Verdict:
     """Return the verdict, with the reasons for not going further."""
-    limits = grounds.evidence.upper_limit
-    level: Level = "upper limits and ranks" if limits else "levels and ranks"
-    if grounds.leak is not None:
-        level = NOTHING
-        reasons = [
-            f"'{grounds.leak}' gives the decision away: leave it out or, if it was known before, "
-            "name the covariates one by one"
-        ]
-    elif grounds.group is None:
-        level, reasons = NOTHING, ["nobody has a score"]
-    elif reasons := _against_ranks(grounds, grounds.group):
-        level = "group only"
-    elif reasons := _against_levels(grounds.evidence, grounds.halves):
-        level = "ranks only"
-    elif grounds.halves is None:
-        reasons = ["the same cases were decided twice"]
-    else:
-        words = "two halves of the {cases} give the same order (reliability {reliability:.2f})"
-        words += "" if limits else " and the same level"
-        reliability = ranking_reliability(grounds.group, grounds.halves)
-        reasons = [Sentence(words, reliability=reliability)]
-    return Verdict(level, tuple(reasons[:MOST_REASONS]), grounds.rule_found)
+    values: Mapping[str, object] = {"leak": grounds.leak}
+    level, names = NOTHING, ["leak"]
+    if grounds.leak is None and grounds.group is None:
+        names = ["no score"]
+    elif grounds.leak is None and grounds.group is not None:
+        figures = _figures(grounds, grounds.group)
+        tests = _tests(grounds, grounds.group, figures)
+        listed = ((level, [name for name in each if each[name]]) for level, each in tests)
+        level, names = next((level, names) for level, names in listed if names)
+        values = figures
+    reasons = tuple(Sentence(_REASONS[name], **values) for name in names[:MOST_REASONS])
+    return Verdict(level, reasons, grounds.rule_found)
+
+
+def _figures(grounds: Grounds, group: Group) -> dict[str, float]:
+    """Return what tests look at, and what sentences say."""
+    anchors, halves = grounds.evidence.anchors, grounds.halves
+    reliability = ranking_reliability(group, halves)
+    width = 0.0
+    if anchors is not None:
+        width = float(np.median(anchors.identified_high - anchors.identified_low))
+    return {
+        "explained": grounds.explained if group.explained is None else group.explained.usual,
+        "reliability": reliability,
+        # Rounded it must not look like the limit that it is below.
+        "below_rankable": min(max(reliability, 0.0), RANKABLE - 0.01),
+        "with_rates": -1.0 if grounds.with_rates is None else grounds.with_rates,
+        "by_chance": _at_most(grounds.with_rates, group.n_physicians),
+        "with_patients": -1.0 if grounds.with_patients is None else grounds.with_patients,
+        "case_mix": 100 * grounds.case_mix,
+        "clear": 100 * (1.0 if anchors is None else anchors.clear),
+        "agreement": 1.0 if grounds.agreement is None else grounds.agreement,
+        "overlap": 100 * (1.0 if halves is None else halves.overlap),
+        "width": width,
+        "levels_apart": 100 * width,
+    }
+
+
+def _tests(
+    grounds: Grounds, group: Group, figures: Mapping[str, float]
+) -> list[tuple[Level, dict[str, bool]]]:
+    """Return the reasons for each verdict and whether they hold; the lowest verdict first."""
+    evidence, halves = grounds.evidence, grounds.halves
+    rule = not evidence.by_rate and grounds.rule_found >= RULE_FOUND
+    several, little = group.n_physicians > 1, group.differences == "less than matters"
+    learned = several and evidence.learned  # what was counted needs no halves
+    like_rates = figures["with_rates"] >= SAME_AS_RATES or figures["by_chance"] >= SAME_BY_CHANCE
+    few_clear = evidence.anchors is not None and evidence.anchors.clear < ANCHORED
+    against_ranks = {
+        "rate alone": evidence.by_rate,
+        "no rule": not evidence.by_rate and not rule,
+        "little explained": rule and figures["explained"] < LITTLE_EXPLAINED,
+        "own rules": rule and not evidence.follows,
+        "one": not several,
+        "less than matters": several and little,
+        "chance": several and not little and not group.differ,
+        "no halves": learned and halves is None,
+        "other order": learned and figures["reliability"] < RANKABLE,
+        "rates": like_rates and figures["explained"] < ENOUGH_EXPLAINED,
+        "patients": figures["with_patients"] >= SAME_AS_PATIENTS,
+        "case mix": grounds.case_mix < COMPARABLE,
+        "few clear": few_clear,
+        "lenient": not few_clear and group.differ and grounds.over_limits <= OVER_LIMITS,
+        "methods": figures["agreement"] < AGREE,
+    }
+    against_levels = {
+        "overlap": halves is not None and halves.overlap < OVERLAP,
+        "matching": evidence.caliper is not None,
+        "not determined": figures["width"] > DETERMINED,
+    }
+    limits, compared = evidence.upper_limit, halves is not None
+    for_all = {
+        "seen twice": not compared,
+        "same order": compared and limits,
+        "same level": compared and not limits,
+    }
+    return [
+        ("group only", against_ranks),
+        ("group only", {"few ranked": grounds.n_ranked < 2}),
+        ("ranks only", against_levels),
+        ("upper limits and ranks" if limits else "levels and ranks", for_all),
+    ]
 
 
 def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
@@ -210,110 +312,6 @@ def ranking_reliability(group: Group, halves: Halves | None) -> float:
     return WEIGHT_OF_SPREAD * own + (1 - WEIGHT_OF_SPREAD) * halves.agreement
 
 
-def _against_ranks(grounds: Grounds, group: Group) -> list[str]:
-    """Say why there is no order, or one of something else than consistency; the gravest first."""
-    anchors = grounds.evidence.anchors
-    reliability = ranking_reliability(group, grounds.halves)
-    values = {
-        "explained": grounds.explained if group.explained is None else group.explained.usual,
-        # Rounded it must not look like the limit that it is below.
-        "reliability": min(max(reliability, 0.0), RANKABLE - 0.01),
-        "with_rates": -1.0 if grounds.with_rates is None else grounds.with_rates,
-        "by_chance": _at_most(grounds.with_rates, group.n_physicians),
-        "with_patients": -1.0 if grounds.with_patients is None else grounds.with_patients,
-        "case_mix": 100 * grounds.case_mix,
-        "clear": 100 * (1.0 if anchors is None else anchors.clear),
-        "agreement": 1.0 if grounds.agreement is None else grounds.agreement,
-    }
-    tests = [
-        *_without_an_order(grounds, group, values["explained"], reliability),
-        *_with_other_meanings(grounds, group, values),
-    ]
-    reasons: list[str] = [Sentence(words, **values) for holds, words in tests if holds]
-    few = grounds.n_ranked is not None and grounds.n_ranked < 2
-    return reasons or [FEW_RANKED] * few
-
-
-def _without_an_order(
-    grounds: Grounds, group: Group, explained: float, reliability: float
-) -> list[tuple[bool, str]]:
-    evidence = grounds.evidence
-    rule = not evidence.by_rate and grounds.rule_found >= RULE_FOUND
-    several, little = group.n_physicians > 1, group.differences == "less than matters"
-    learned = several and evidence.learned  # what was counted needs no halves
-    return [
-        (
-            evidence.by_rate,
-            "the score is that of the rate alone: it says nothing about comparable {cases}",
-        ),
-        (not evidence.by_rate and not rule, NO_RULE.template),
-        (
-            rule and explained < LITTLE_EXPLAINED,
-            "what is recorded explains hardly anything of how decisions of a usual {decider} vary: "
-            "{cases} alike in the record are hardly more alike than any two {cases}",
-        ),
-        (
-            rule and not evidence.follows,
-            "{deciders} follow rules of their own that this method cannot follow: to decide by "
-            "another rule looks like deciding inconsistently (predictability asks for no rule)",
-        ),
-        (not several, "there is one {decider} only"),
-        (several and little, "{deciders} differ by less than matters"),
-        (
-            several and not little and not group.differ,
-            "the differences between {deciders} are too small to tell from chance",
-        ),
-        (learned and grounds.halves is None, "panels are too small to be halved and compared"),
-        (
-            learned and reliability < RANKABLE,
-            "two halves of the {cases} do not keep the {deciders_own} order (reliability "
-            "{reliability:.2f})",
-        ),
-    ]
-
-
-def _with_other_meanings(
-    grounds: Grounds, group: Group, values: Mapping[str, float]
-) -> list[tuple[bool, str]]:
-    like_rates = values["with_rates"] >= SAME_AS_RATES or values["by_chance"] >= SAME_BY_CHANCE
-    anchors = grounds.evidence.anchors
-    few_clear = anchors is not None and anchors.clear < ANCHORED
-    return [
-        (
-            like_rates and values["explained"] < ENOUGH_EXPLAINED,
-            "the order cannot be told from one by rates, in which {deciders} whose rate is nearer "
-            "to one half have the higher score (rank correlation {with_rates:.1f}, and by chance "
-            "as much as {by_chance:.1f}): what is recorded explains too little to tell a low rate "
-            "from consistency",
-        ),
-        (
-            values["with_patients"] >= SAME_AS_PATIENTS,
-            "the order may come from which {cases} each sees: the average {decider} would have "
-            "nearly the same order on the same {cases} (rank correlation {with_patients:.1f})",
-        ),
-        (
-            grounds.case_mix < COMPARABLE,
-            "{deciders} see different {cases}: panels overlap by {case_mix:.0f} % of what they "
-            "would if dealt at random, and ranks would compare {cases}",
-        ),
-        (
-            few_clear,
-            "only {clear:.0f} % of those who are eligible, or of those who are not, are clear "
-            "cases: a line drawn elsewhere cannot be told from inconsistency",
-        ),
-        (
-            not few_clear and group.differ and grounds.over_limits <= OVER_LIMITS,
-            "{deciders} that only draw the line at different places would decide like this: the "
-            "lenient cannot be told from the inconsistent",
-        ),
-        (
-            values["agreement"] < AGREE,
-            "other methods that tell the {deciders} apart put them into another order (rank "
-            "correlation {agreement:.2f})",
-        ),
-    ]
-
-
 def _at_most(correlation: float | None, n: int) -> float:
     """Return what a rank correlation of so many may be, 90 % sure (Fisher's transform).
 
@@ -326,30 +324,3 @@ def _at_most(correlation: float | None, n: int) -> float:
         return -1.0
     near = min(max(correlation, -1 + _TINY), 1 - _TINY)
     return float(np.tanh(np.arctanh(near) + _Z / np.sqrt(max(n - 3, 1))))
-
-
-def _against_levels(evidence: Evidence, halves: Halves | None) -> list[str]:
-    overlap = 1.0 if halves is None else halves.overlap
-    width = 0.0
-    if evidence.anchors is not None:
-        ends = evidence.anchors.identified_low, evidence.anchors.identified_high
-        width = float(np.median(ends[1] - ends[0]))
-    tests = (
-        (
-            overlap < OVERLAP,
-            "intervals from two halves of the {cases} overlap for {overlap:.0f} % of the "
-            "{deciders} only",
-        ),
-        (
-            evidence.caliper is not None,
-            "a matching method gives biased figures: the two {cases} of a pair are never quite "
-            "alike",
-        ),
-        (
-            width > DETERMINED,
-            "clear cases are missing: levels that differ by {width:.0f} of 100 fit these data "
-            "equally well",
-        ),
-    )
-    values = {"overlap": 100 * overlap, "width": 100 * width}
-    return [Sentence(words, **values) for holds, words in tests if holds]

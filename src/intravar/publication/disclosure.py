@@ -160,8 +160,10 @@ def _scores_by_method(
     blurred: Mapping[str, FloatArray] = {}
     no_repeats = None
     if repeats is not None:
-        blurred = findings.rounded_repeats(repeats, n_patients, request.smallest_cell)
-        no_repeats = no_size | findings.hidden_repeats(repeats, n_patients, request.smallest_cell)
+        blurred = findings.rounded_repeats(repeats.scores, n_patients, request.smallest_cell)
+        no_repeats = no_size | findings.hidden_repeats(
+            repeats.scores, n_patients, request.smallest_cell
+        )
         if across is not None:
             no_repeats |= across.repeats
     no_close = None

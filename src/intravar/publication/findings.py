@@ -9,6 +9,7 @@ cannot be told from none; the share to two digits, with ends that follow from th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import share_interval
 from intravar.measurement.diagnostics import agreement, of_pairs
 from intravar.measurement.result import Measurement
-from intravar.measurement.scores import SeenTwice
+from intravar.measurement.scores import Scores
 from intravar.measurement.sentences import close_calls_sentence
 from intravar.publication import hiding, results
 from intravar.publication.group import group_digits, step_over_all
@@ -162,18 +163,18 @@ def published_diagnostics(
     pseudonyms: the order of the names would tell who is who.
     """
     tables, smallest = measurement.diagnostics, measurement.request.smallest_cell
-    main, pairs = published[measurement.method], tables.pairs
-    evidence = measurement.main.evidence
+    main, evidence = published[measurement.method], measurement.main.evidence
     if smallest > 1 and len(main.measured) < main.table.height:
         measured = measurement.among_learned(main.measured)
         prepared = measurement.check.prepared
         pairs = of_pairs(prepared, evidence, measurement.pairs, tables.loose, measured)
+        tables = replace(tables, **pairs)
     compared = {
         name: (measurement.fitted[name].scores.discordance, each.measured)
         for name, each in published.items()
     }
     with_size = measurement.among_learned(main.with_size)
-    bins = without_small_bins(pairs.distances, smallest).rename({"from": "lower", "to": "upper"})
+    bins = without_small_bins(tables.distances, smallest).rename({"from": "lower", "to": "upper"})
     n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
     safe = ((events == 0) | (events >= smallest)) & ((n - events == 0) | (n - events >= smallest))
     calibration = measurement.rule.calibration.filter(safe)
@@ -184,14 +185,14 @@ def published_diagnostics(
     attrition = {row.pop("physician"): row for row in parts}
     clear = evidence.anchors
     return results.Diagnostics(
-        love=hiding.rounded_rows(pairs.love, results.Difference),
+        love=hiding.rounded_rows(tables.love, results.Difference),
         distances=hiding.rounded_rows(bins, results.Distances),
         attrition={
             name: row
             for name, row in attrition.items()
             if not any(hiding.is_small(count, smallest) for count in row.values())
         },
-        sweep=hiding.rounded_rows(_safe_sweep(pairs.sweep, smallest), results.SweepStep, 2),
+        sweep=hiding.rounded_rows(_safe_sweep(tables.sweep, smallest), results.SweepStep, 2),
         agreement=hiding.rounded_rows(agreement(compared), results.Agreement, 2),
         balance=hiding.rounded_by(tables.balance, "covariate", "between_physicians"),
         overlap=hiding.rounded_by(
@@ -199,7 +200,7 @@ def published_diagnostics(
             *("physician", "overlap", 2),
         ),
         calibration=hiding.rounded_rows(calibration, results.Calibration),
-        split_half_reliability=hiding.fraction(pairs.split_half),
+        split_half_reliability=hiding.fraction(tables.split_half),
         surely_eligible=None if clear is None else round(float(clear.sure_eligible), 2),
         surely_not_eligible=None if clear is None else round(float(clear.sure_others), 2),
     )
@@ -235,15 +236,15 @@ MANY = 100
 
 
 def rounded_repeats(
-    repeats: SeenTwice, n_patients: IntArray, smallest: int
+    repeats: Scores, n_patients: IntArray, smallest: int
 ) -> Mapping[str, FloatArray]:
     """Return the columns of repeated cases as they may be told beside panel sizes."""
     if smallest <= 1:
-        return repeats.columns()
+        return repeats.columns
     # Where one case or a few were seen once, the number says no more than "nearly all".
     most = TENS * np.floor((n_patients - smallest) / TENS)
-    n = np.maximum(np.minimum(TENS * np.rint(repeats.n_repeats / TENS), most), 0.0)
-    share = np.round(repeats.contradiction, 2)
+    n = np.maximum(np.minimum(TENS * np.rint(repeats.columns["n_repeats"] / TENS), most), 0.0)
+    share = np.round(repeats.discordance, 2)
     ends = share_interval(np.nan_to_num(share) * n, n)
     return {
         "contradiction": share,
@@ -253,9 +254,10 @@ def rounded_repeats(
     }
 
 
-def hidden_repeats(repeats: SeenTwice, n_patients: IntArray, smallest: int) -> BoolArray:
+def hidden_repeats(repeats: Scores, n_patients: IntArray, smallest: int) -> BoolArray:
     """Tell of whom nothing may be told: few contradictions or agreements, or too little to blur."""
-    differ, twice = repeats.evidence.n_contradictions, repeats.n_repeats
+    twice = repeats.columns["n_repeats"]
+    differ = np.rint(np.nan_to_num(repeats.discordance) * twice)
     few = hiding.any_few(smallest, differ, twice - differ)
     # In small panels, and beside the bar, hardly any other number of cases fits a share.
     near = (n_patients < MANY) | hiding.any_few(smallest + 2, differ, twice - differ)

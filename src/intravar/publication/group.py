@@ -22,7 +22,7 @@ from intravar.inference.group import Group as MeasuredGroup
 from intravar.inference.group import group_of
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
-from intravar.measurement.scores import Scores, with_rates
+from intravar.measurement.scores import Scores, self_contradiction, with_rates
 from intravar.measurement.sentences import differences_sentence
 from intravar.publication import hiding
 from intravar.publication.hiding import (
@@ -142,8 +142,7 @@ def published_group(
     explained, repeats, contradiction, rest = whole.explained, measurement.repeats, None, None
     shares = () if explained is None else (explained.share, explained.low, explained.high)
     if repeats is not None:
-        rest = repeats.unexplained(main.scores.discordance, main.scores.n_patients)
-        contradiction = repeats.model.overall_
+        contradiction, rest = self_contradiction(repeats, main.scores)
     with_rate, with_half = with_rates(main.scores.take(published.measured)) or (None, None)
     return Group(
         discordance=mean,

@@ -265,7 +265,10 @@ def hidden_across(together: Together) -> dict[str, HiddenAcross]:
     }
     seen_twice = [
         pl.DataFrame(
-            {"physician": names_of(each.main.scores), "n_patients": each.repeats.n_repeats}
+            {
+                "physician": names_of(each.main.scores),
+                "n_patients": each.repeats.evidence.trials(each.repeats.scores.n_patients),
+            }
         ).with_columns(stratum=pl.lit(""))
         for each in listed.values()
         if each.repeats is not None

@@ -13,10 +13,9 @@ import polars as pl
 from intravar.arrays import BoolArray, IntArray
 from intravar.estimators import CommonEstimator
 from intravar.inference import Interval
-from intravar.measurement.cases import found_in_bucket, ranked_kinds
-from intravar.measurement.pairs import AlikeScale
-from intravar.measurement.result import BeyondCases, Fitted, OneDecision
-from intravar.measurement.scores import Scores
+from intravar.measurement.cases import AlikeScale, look_in_bucket, ranked_kinds
+from intravar.measurement.result import BeyondCases, OneDecision
+from intravar.measurement.scores import Fitted, Scores
 from intravar.preparation.check import Beyond
 from intravar.preparation.decisions import Panels
 from intravar.preparation.prepare import Prepared
@@ -56,10 +55,11 @@ def read_by(one: OneDecision) -> ReadBy:
     models: dict[str, Any] = {name: each.estimator for name, each in one.fitted.items()}
     if one.predicting is not None:
         models.setdefault(one.predicting[0], one.predicting[1].estimator)
+    importance = {} if one.rule is None else one.rule.weights
     look = partial(
-        found_in_bucket,
-        AlikeScale.of(prepared.observed, prepared.origin, one.importance),
-        ranked_kinds(prepared, one.importance),
+        look_in_bucket,
+        AlikeScale.of(prepared.observed, prepared.origin, importance),
+        ranked_kinds(prepared, importance),
     )
     return ReadBy(
         prepared.recipe,

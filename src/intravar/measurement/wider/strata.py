@@ -25,7 +25,7 @@ from intravar.inference.contrasts import Effects, changes_together, stratum_effe
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.measurement.result import OneDecision
 from intravar.observed import Observed
-from intravar.preparation.periods import Dealt, with_period
+from intravar.preparation.periods import with_period
 from intravar.preparation.prepare import Prepared
 from intravar.request import MATTERS
 
@@ -87,44 +87,43 @@ class Strata:
         return effects.p_value, (change, change - half, change + half)
 
 
-@dataclass(frozen=True, eq=False)
-class DealtPatients:
-    """Decisions of patients with what was predicted of them, one entry each."""
+def strata_of(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, ...]) -> Strata:
+    """Compare strata by decisions and held-out predictions of their patients.
 
-    decision: FloatArray
-    own: FloatArray
-    pooled: FloatArray
-    code: IntArray
-    stratum: IntArray
-
-
-def strata_of(patients: DealtPatients, physicians: pl.Series, names: tuple[str, ...]) -> Strata:
-    """Compare strata by decisions and held-out predictions of their patients."""
+    `patients` has one row each: the decision, what was predicted by predictions that know the
+    physician (own) and that do not (pooled), and the numbers of physician (code) and stratum.
+    """
+    decision, own, pooled, code, stratum = (
+        patients[name].to_numpy() for name in ("decision", "own", "pooled", "code", "stratum")
+    )
     n_physicians, n_strata = len(physicians), len(names)
     shape = (_CLASSES, n_physicians, n_strata)
-    kind = two_classes(patients.pooled, patients.stratum, n_strata)
-    cell = np.ravel_multi_index((kind, patients.code, patients.stratum), shape)
-    loss = 2 * (patients.decision - patients.own) ** 2
+    kind = two_classes(pooled, stratum, n_strata)
+    loss = 2 * (decision - own) ** 2
+    place, within = kind * n_strata + stratum, code * n_strata + stratum
+    cell = kind * n_physicians * n_strata + within
     n = np.bincount(cell, minlength=np.prod(shape)).reshape(shape).astype(np.float64)
     total = np.bincount(cell, loss, minlength=np.prod(shape)).reshape(shape)
     mean = np.divide(total, n, out=np.full(shape, np.nan), where=n > 0)
     # Of a single loss within physicians, by class and stratum.
     square = (loss - mean.ravel()[cell]) ** 2
-    place = kind * n_strata + patients.stratum
     squares = np.bincount(place, square, minlength=_CLASSES * n_strata)
     free = np.maximum((n - (n > 0)).sum(axis=1), 1.0)
-    variance = squares.reshape(_CLASSES, n_strata) / free
     share = n.sum(axis=(1, 2)) / n.sum()
-    effects = stratum_effects(n, mean, variance, share)
-    changes = _changes(mean, n, share, _ends(patients, kind, shape))
+    effects = stratum_effects(n, mean, squares.reshape(_CLASSES, n_strata) / free, share)
+    # How losses scatter is another matter in each class.
+    ends = np.full((len(Interval._fields), *shape), np.nan)
+    for number in np.unique(kind):
+        rows = np.flatnonzero(kind == number)
+        bounds = cell_bound(own[rows], decision[rows], within[rows], n_physicians * n_strata)
+        ends[:, number] = np.reshape(bounds, (-1, *shape[1:]))
+    changes = _changes(mean, n, share, Interval(*ends))
     return Strata(
         names,
-        _levels(patients, loss, names, effects),
-        _cells(patients, physicians, names),
+        _levels(decision, loss, stratum, names, effects),
+        _cells(decision, own, within, physicians, names),
         effects,
-        changes.with_columns(pl.Series("physician", physicians)).select(
-            "physician", pl.exclude("physician")
-        ),
+        changes.insert_column(0, physicians.alias("physician")),
     )
 
 
@@ -156,28 +155,19 @@ def two_classes(pooled: FloatArray, stratum: IntArray, n_strata: int) -> IntArra
     return mostly_yes
 
 
-def _ends(patients: DealtPatients, kind: IntArray, shape: tuple[int, int, int]) -> Interval:
-    """Return the intervals of all cells; how losses scatter is another matter in each class."""
-    ends = [np.full(shape, np.nan) for _ in Interval._fields]
-    for number in range(_CLASSES):
-        rows = np.flatnonzero(kind == number)
-        if not len(rows):
-            continue
-        cell = patients.code[rows] * shape[2] + patients.stratum[rows]
-        bounds = cell_bound(patients.own[rows], patients.decision[rows], cell, shape[1] * shape[2])
-        for all_cells, values in zip(ends, bounds, strict=True):
-            all_cells[number] = values.reshape(shape[1:])
-    return Interval(*ends)
-
-
 def _levels(
-    patients: DealtPatients, loss: FloatArray, names: tuple[str, ...], effects: Effects
+    decision: FloatArray,
+    loss: FloatArray,
+    stratum: IntArray,
+    names: tuple[str, ...],
+    effects: Effects,
 ) -> pl.DataFrame:
-    n = np.bincount(patients.stratum, minlength=len(names)).astype(np.float64)
-    safe = np.maximum(n, 1.0)
-    mean = np.bincount(patients.stratum, loss, minlength=len(names)) / safe
-    square = np.bincount(patients.stratum, loss**2, minlength=len(names)) / safe
-    half = _Z * np.sqrt(np.maximum(square - mean**2, 0.0) / safe)
+    n = np.bincount(stratum, minlength=len(names)).astype(np.float64)
+    rate, mean, square = (
+        np.bincount(stratum, values, minlength=len(names)) / np.maximum(n, 1.0)
+        for values in (decision, loss, loss**2)
+    )
+    half = _Z * np.sqrt(np.maximum(square - mean**2, 0.0) / np.maximum(n, 1.0))
     known = np.isfinite(effects.value)
     share = n * known / max(float(n[known].sum()), 1.0)
     centred = np.eye(len(names)) - share
@@ -188,7 +178,7 @@ def _levels(
         {
             "stratum": names,
             "n_patients": n.astype(np.int64),
-            "rate": np.bincount(patients.stratum, patients.decision, minlength=len(names)) / safe,
+            "rate": rate,
             "discordance": mean,
             "low": np.maximum(mean - half, 0.0),
             "high": mean + half,
@@ -199,22 +189,24 @@ def _levels(
     ).fill_nan(None)
 
 
-def _cells(patients: DealtPatients, physicians: pl.Series, names: tuple[str, ...]) -> pl.DataFrame:
-    n_strata = len(names)
-    cell = patients.code * n_strata + patients.stratum
-    n_cells = len(physicians) * n_strata
+def _cells(
+    decision: FloatArray,
+    own: FloatArray,
+    cell: IntArray,
+    physicians: pl.Series,
+    names: tuple[str, ...],
+) -> pl.DataFrame:
+    n_cells, n_strata = len(physicians) * len(names), len(names)
     n = np.bincount(cell, minlength=n_cells)
-    decided_for = np.bincount(cell, patients.decision, minlength=n_cells).astype(np.int64)
-    loss = 2 * (patients.decision - patients.own) ** 2
-    mean = np.bincount(cell, loss, minlength=n_cells) / np.maximum(n, 1)
-    ends = cell_bound(patients.own, patients.decision, cell, n_cells)
+    mean = np.bincount(cell, 2 * (decision - own) ** 2, minlength=n_cells) / np.maximum(n, 1)
+    ends = cell_bound(own, decision, cell, n_cells)
     filled = np.flatnonzero(n)
     return pl.DataFrame(
         {
             "physician": physicians[filled // n_strata],
             "stratum": [names[number] for number in filled % n_strata],
             "n_patients": n[filled],
-            "n_for": decided_for[filled],
+            "n_for": np.bincount(cell, decision, minlength=n_cells).astype(np.int64)[filled],
             "discordance": np.minimum(mean[filled], 0.5),
             "low": ends.low[filled],
             "high": np.minimum(ends.high[filled], 0.5),
@@ -237,8 +229,9 @@ def _changes(mean: FloatArray, n: FloatArray, share: FloatArray, ends: Interval)
     """Return the change of every physician, compared with themselves on patients alike."""
     used = share > 0
     enough: BoolArray = np.asarray((n[used] >= FEWEST_IN_A_CELL).all(axis=(0, 2)))
-    filled = np.where(enough[None, :, None], n, 1.0)
-    weight = share[:, None, None] * _trend(filled, np.arange(n.shape[2])) * enough[None, :, None]
+    counted = used[:, None, None] & enough[None, :, None]
+    trend = _trend(np.where(counted, n, 1.0), np.arange(n.shape[2]))
+    weight = share[:, None, None] * trend * counted
 
     def by_physician(values: FloatArray) -> FloatArray:
         return np.nan_to_num(np.moveaxis(values, 1, 0).reshape(n.shape[1], -1))
@@ -284,27 +277,13 @@ class Course:
     n_undated: int
 
 
-def strata_asked_for(one: OneDecision) -> tuple[Strata | None, Course | None]:
+def compare_strata(one: OneDecision) -> tuple[Strata | None, Course | None]:
     """Compare the subgroups and the periods of one decision that were asked for."""
-    prepared, patients, physicians = one.check.prepared, one.patients, one.physicians
-    assert patients is not None
-    assert physicians is not None
-    by, seed = prepared.dealt.get("by"), one.check.request.random_state
+    by = one.check.prepared.dealt.get("by")
     return (
-        None if by is None else subgroups(patients, physicians, by),
-        None
-        if one.dated is None
-        else course_of(patients, physicians, prepared, seed, one.learned_from),
+        None if by is None else _compared(one, one.patients, "by", ("own", "pooled")),
+        None if one.dated is None else course_of(one),
     )
-
-
-def subgroups(patients: pl.DataFrame, physicians: pl.Series, levels: Dealt) -> Strata:
-    """Compare the levels of the column that was asked for.
-
-    `patients` are the predictions of everybody, see :func:`intravar.runs.readings.patient_table`,
-    whose numbers mean `physicians`.
-    """
-    return _compared(patients, ("own", "pooled"), "by", physicians, levels.names)
 
 
 def learn_dated(method: Estimator, prepared: Prepared) -> Estimator:
@@ -314,29 +293,25 @@ def learn_dated(method: Estimator, prepared: Prepared) -> Estimator:
     return fitted
 
 
-def course_of(
-    patients: pl.DataFrame,
-    physicians: pl.Series,
-    prepared: Prepared,
-    seed: int,
-    learned_from: pl.DataFrame | None = None,
-) -> Course:
+def course_of(one: OneDecision) -> Course:
     """Compare periods.
 
-    `patients` are as for :func:`subgroups`, with predictions that know the period. Noise is taken
-    apart among the patients of `prepared`: all, or a large table's sample. Whether knowing the
-    period helps is judged by those who were `learned_from`, all by default: among many more
+    Noise is taken apart among the patients that were prepared: all, or a large table's sample.
+    Whether knowing the period helps is judged by those who were learned from: among many more
     patients the luck of what was learned would be taken for a change.
     """
+    prepared, patients, known = one.check.prepared, one.patients, one.learned_from
+    assert patients is not None
+    assert known is not None
     periods = prepared.dealt["date"]
-    dated = patients.filter(pl.col("date") >= 0)
-    known = (patients if learned_from is None else learned_from).filter(pl.col("date") >= 0)
+    dated, known = (each.filter(pl.col("date") >= 0) for each in (patients, known))
     gained = _log_likelihood(known, "own_dated") - _log_likelihood(known, "own")
     gain = float(gained.mean())
     error = float(gained.std() / np.sqrt(len(gained)))
     by = ("own_dated", "pooled_dated") if gain > 0 else ("own", "pooled")
-    strata = _compared(dated, by, "date", physicians, periods.names)
+    strata = _compared(one, dated, "date", by)
     places = [periods.place == periods.names.index(name) for name in strata.names]
+    seed = one.check.request.random_state
     return Course(
         strata,
         gain,
@@ -353,26 +328,30 @@ def _log_likelihood(patients: pl.DataFrame, predicted: str) -> FloatArray:
 
 
 def _compared(
-    patients: pl.DataFrame,
-    predicted: tuple[str, str],
-    stratum: str,
-    physicians: pl.Series,
-    names: tuple[str, ...],
+    one: OneDecision, patients: pl.DataFrame | None, stratified_by: str, predicted: tuple[str, str]
 ) -> Strata:
-    """Compare the strata and physicians that have patients."""
-    present_strata, place = np.unique(patients[stratum].to_numpy(), return_inverse=True)
-    if len(present_strata) < 2:
+    """Compare the strata and physicians that have patients; `predicted` are columns of theirs."""
+    assert patients is not None
+    assert one.physicians is not None
+    names = one.check.prepared.dealt[stratified_by].names
+    strata, stratum = np.unique(patients[stratified_by].to_numpy(), return_inverse=True)
+    present = tuple(names[at] for at in strata)
+    if len(present) < 2:
         raise InputError(
             "all rows that are left lie in one stratum ({}); leave {} out",
-            ", ".join(names[at] for at in present_strata),
-            option(stratum),
+            ", ".join(present),
+            option(stratified_by),
         )
-    present, code = np.unique(patients["code"].to_numpy(), return_inverse=True)
-    decision, own, pooled = (
-        patients[name].cast(pl.Float64).to_numpy() for name in ("decision", *predicted)
+    physicians, code = np.unique(patients["code"].to_numpy(), return_inverse=True)
+    own, pooled = predicted
+    stratified = patients.select(
+        pl.col("decision").cast(pl.Float64),
+        pl.col(own).alias("own"),
+        pl.col(pooled).alias("pooled"),
+        code=pl.Series(code, dtype=pl.Int64),
+        stratum=pl.Series(stratum, dtype=pl.Int64),
     )
-    stratified = DealtPatients(decision, own, pooled, code.astype(np.int64), place.astype(np.int64))
-    return strata_of(stratified, physicians[present], tuple(names[at] for at in present_strata))
+    return strata_of(stratified, one.physicians[physicians], present)
 
 
 def _noise(observed: Observed, chosen: BoolArray, seed: int) -> Noise | None:
