@@ -93,7 +93,7 @@ def _predicted(request: Request, table: pl.DataFrame) -> OneDecision:
     fitted, _ = fit_method(name, prepared.observed, 0)
     assert isinstance(fitted.estimator, Estimator)
     dated = learn_dated(fitted.estimator, prepared) if "date" in prepared.dealt else None
-    return with_patients(OneDecision(check, {name: fitted}, predicting=(name, fitted), dated=dated))
+    return with_patients(OneDecision(check, {name: fitted}, predicting=fitted, dated=dated))
 
 
 def _held(strata: Strata, truth: FloatArray) -> dict[str, float]:

@@ -186,7 +186,7 @@ def test_subgroups_and_periods_are_of_everybody(
     main = learned(found.prepared.observed, 0)
     assert isinstance(main.estimator, intravar.Predictability)
     in_time = learn_dated(main.estimator, found.prepared)
-    one = OneDecision(found, {found.method: main}, predicting=(found.method, main), dated=in_time)
+    one = OneDecision(found, {found.method: main}, predicting=main, dated=in_time)
     tables = []
     for size in (BUCKET_PATIENTS, 300):
         monkeypatch.setattr("intravar.runs.settings.BUCKET_PATIENTS", size)

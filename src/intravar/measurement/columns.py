@@ -201,16 +201,9 @@ def typed(columns: Mapping[str, Any]) -> pl.DataFrame:
     >>> typed({"physician": ["Ada"], "discordance": [0.2]}).row(0)[:4]
     ('Ada', None, 0.2, None)
     """
-    given = pl.DataFrame(dict(columns)).with_columns(cs.float().fill_nan(None))
-    return given.select(
-        "physician",
-        *(
-            (
-                pl.col(each.name) if each.name in given.columns else pl.lit(None).alias(each.name)
-            ).cast(each.dtype)
-            for each in COLUMNS[1:]
-        ),
-    )
+    nothing = {each.name: None for each in COLUMNS}
+    given = pl.DataFrame({**nothing, **columns}).with_columns(cs.float().fill_nan(None))
+    return given.select("physician", *(pl.col(each.name).cast(each.dtype) for each in COLUMNS[1:]))
 
 
 def rounded(table: pl.DataFrame) -> pl.DataFrame:
@@ -249,10 +242,8 @@ def decider_table(
         if column.name in filled | {"discordance"} and not column.name.startswith("band")
         if readable or column.name in _FACTS
     ]
-    order = ["rank", "physician"] if ranked else ["physician"]
-    ordered = table.sort(
-        "reportable", *order, descending=[True] + [False] * len(order), nulls_last=True
-    )
+    order = [~pl.col("reportable"), *(["rank"] if ranked else []), "physician"]
+    ordered = table.sort(order, nulls_last=True)
     columns = [headed for each in shown for headed in _headed(each, words, claim)]
     rows = [
         Row(
@@ -262,8 +253,7 @@ def decider_table(
         )
         for row in ordered.iter_rows(named=True)
     ]
-    first = RANKED if ranked else f"One row per {words.decider}."
-    caption = [first]
+    caption = [RANKED if ranked else f"One row per {words.decider}."]
     if any(cell.text == "–" for row in rows for cell in row.cells):
         caption.append(
             f"A dash (–) means: not reported, or hidden because small numbers of {words.cases} "

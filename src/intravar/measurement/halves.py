@@ -168,17 +168,24 @@ def _both_fitted(
     shuffled = [random.permutation(panel) for panel in some_panels(large, MOST_PATIENTS, random)]
     if len(shuffled) < FEWEST_PHYSICIANS:
         return None
-    parts = [
-        observed.take(np.sort(np.concatenate(rows)))
-        for rows in (
-            [panel[: len(panel) // 2] for panel in shuffled],
-            [panel[len(panel) // 2 :] for panel in shuffled],
+    place = {name: at for at, name in enumerate(observed.physicians)}
+    halves = []
+    for number in range(2):
+        rows = [np.array_split(panel, [len(panel) // 2])[number] for panel in shuffled]
+        part = observed.take(np.sort(np.concatenate(rows)))
+        if part.decision.min() == part.decision.max():
+            return None
+        model = clone(estimator).fit_observed(part)
+        evidence = model.evidence(part)
+        half = Half.placed(
+            model.score_,
+            own_interval(evidence, model.ends()),
+            np.array([place[name] for name in model.physicians_.tolist()]),
+            len(observed.physicians),
+            is_bound=evidence.upper_limit,
         )
-    ]
-    if any(part.decision.min() == part.decision.max() for part in parts):
-        return None
-    first, second = (_fitted(clone(estimator), part, observed) for part in parts)
-    return TwoHalves(first, second, np.asarray(estimator.score_, dtype=np.float64))
+        halves.append(half)
+    return TwoHalves(halves[0], halves[1], np.asarray(estimator.score_, dtype=np.float64))
 
 
 def _overlap(first: Half, second: Half, pull: float, doubt: float) -> float:
@@ -253,18 +260,4 @@ def own_interval(evidence: Evidence, interval: Interval) -> Interval:
         np.minimum(interval.low, evidence.anchors.identified_low),
         np.maximum(interval.high, evidence.anchors.identified_high),
         interval.standard_error,
-    )
-
-
-def _fitted(model: Estimator, part: Observed, observed: Observed) -> Half:
-    """Measure a half and put its results into the places of all physicians."""
-    model.fit_observed(part)
-    evidence = model.evidence(part)
-    place = {name: at for at, name in enumerate(observed.physicians)}
-    return Half.placed(
-        model.score_,
-        own_interval(evidence, model.ends()),
-        np.array([place[name] for name in model.physicians_.tolist()]),
-        len(observed.physicians),
-        is_bound=evidence.upper_limit,
     )

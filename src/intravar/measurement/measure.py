@@ -167,24 +167,30 @@ def _learned(
     steps: _Steps, methods: list[str], check: Check, own: Mapping[str, Estimator], *, several: bool
 ) -> OneDecision:
     """Learn all that is common of one decision, from everybody or from the sample."""
-    prepared, seed = check.prepared, check.request.random_state
+    prepared, observed, seed = check.prepared, check.prepared.observed, check.request.random_state
+    fitted, messages = dict[str, Fitted](), list(prepared.warnings)
     repeats = repeated_cases(prepared)
-    fitted, messages = _fitted(steps, methods, check, repeats, own)
+    for position, name in enumerate(methods, 1):
+        if name == REPEATS and repeats is not None:
+            fitted[name] = repeats
+            continue
+        count = f" ({position} of {len(methods)})" if len(methods) > 1 else ""
+        expected = time_of_fit(Size.of(observed), METHODS[name])
+        with steps.step(f"measuring with {name}{count}", expected, name):
+            fitted[name], caught = fit_method(name, observed, seed, own.get(name))
+        messages += caught
     with steps.step("looking for the rule in the data", 8):
         rule = suggest_rule(prepared, seed, check.request.words)
     predicting, dated = None, None
     if several or prepared.dealt:
-        able = {name: each for name, each in fitted.items() if each.evidence.predicted()}
         # Decisions are looked at together by predictions, whatever they are measured with.
-        predicting = next(iter(able.items()), None) or (
-            Predictability.name,
-            fit_method(Predictability.name, prepared.observed, seed)[0],
-        )
-    if "date" in prepared.dealt and predicting is not None:
+        able = [each for each in fitted.values() if each.evidence.predicted()]
+        predicting = able[0] if able else fit_method(Predictability.name, observed, seed)[0]
+    if predicting is not None and "date" in prepared.dealt:
         from intravar.measurement.wider.strata import learn_dated
 
-        method = predicting[1].estimator
-        with steps.step("learning what depends on the period", steps.seconds.get(predicting[0])):
+        method = predicting.estimator
+        with steps.step("learning what depends on the period", steps.seconds.get(method.name)):
             assert isinstance(method, Estimator)
             dated = learn_dated(method, prepared)
     return OneDecision(check, fitted, rule, repeats, tuple(messages), predicting, dated)
@@ -298,30 +304,6 @@ def _checked(
             )
     limits_of(checks, settings)
     return checks
-
-
-def _fitted(
-    steps: _Steps,
-    names: list[str],
-    check: Check,
-    repeats: Fitted | None,
-    own: Mapping[str, Estimator],
-) -> tuple[dict[str, Fitted], list[str]]:
-    """Fit the methods that were asked for; return them by name, and what was warned about."""
-    prepared = check.prepared
-    fitted: dict[str, Fitted] = {}
-    messages = list(prepared.warnings)
-    for position, name in enumerate(names, 1):
-        if name == REPEATS and repeats is not None:
-            fitted[name] = repeats
-            continue
-        count = f" ({position} of {len(names)})" if len(names) > 1 else ""
-        expected = time_of_fit(Size.of(prepared.observed), METHODS[name])
-        with steps.step(f"measuring with {name}{count}", expected, name):
-            seed = check.request.random_state
-            fitted[name], caught = fit_method(name, prepared.observed, seed, own.get(name))
-        messages += caught
-    return fitted, messages
 
 
 def _everybody(

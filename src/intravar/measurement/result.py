@@ -60,7 +60,7 @@ class OneDecision:
     rule: SuggestedRule | None = None
     repeats: Fitted | None = None
     warnings: tuple[str, ...] = ()
-    predicting: tuple[str, Fitted] | None = None
+    predicting: Fitted | None = None
     dated: Estimator | None = None
     patients: pl.DataFrame | None = None
     learned_from: pl.DataFrame | None = None

@@ -88,23 +88,20 @@ def unrecorded_reasons(
     covariates, the most important first. `discordance`, of all physicians together, is what such a
     reason would lower.
     """
-    y = observed.decision
-    tried = important[:MOST_COVARIATES]
-    if observed.n_patients < FEWEST_PATIENTS or y.min() == y.max() or not tried:
-        return None
-    part = observed
+    part, tried = observed, important[:MOST_COVARIATES]
     if observed.n_patients > MOST_PATIENTS:
         random = stream(seed, "unrecorded", "sample")
         order = random.permutation(len(observed.panels))
         rows = np.concatenate([random.permutation(observed.panels[at]) for at in order])
         part = observed.take(np.sort(rows[:MOST_PATIENTS]))
-    if part.decision.min() == part.decision.max():
+    decision = part.decision
+    if part.n_patients < FEWEST_PATIENTS or decision.min() == decision.max() or not tried:
         return None
     deals = DEALS if part.n_patients <= SMALL_COHORT else 1
     sets = [*((name,) for name in tried), *combinations(tried[:IN_PAIRS], 2)]
     seeds = [seed + 1000 * deal for deal in range(deals)]
     losses = losses_without(part, origin, sets, N_FOLDS, seeds, int(joblib.cpu_count()))
-    return read_strengths(losses, tried, discordance, float(part.decision.mean()))
+    return read_strengths(losses, tried, discordance, float(decision.mean()))
 
 
 def read_strengths(

@@ -15,36 +15,32 @@ from intravar.estimators import CommonEstimator
 from intravar.inference import Interval
 from intravar.measurement.cases import AlikeScale, look_in_bucket, ranked_kinds
 from intravar.measurement.result import BeyondCases, OneDecision
-from intravar.measurement.scores import Fitted, Scores
-from intravar.preparation.check import Beyond
+from intravar.measurement.scores import Fitted
+from intravar.observed import Observed
 from intravar.preparation.decisions import Panels
-from intravar.preparation.prepare import Prepared
 from intravar.runs.buckets import read_others
 from intravar.runs.readings import Others, ReadBy, panel_table, patient_table
 from intravar.runs.settings import RunSettings
 
 
-def with_patients(one: OneDecision) -> OneDecision:
-    """Return the same with the predictions of the patients that were learned from."""
-    observed = one.check.prepared.observed
-    codes = np.arange(len(observed.named))
-    patients = _predicted(one, codes)
-    return replace(one, patients=patients, learned_from=patients, physicians=observed.named)
+def with_patients(one: OneDecision, codes: IntArray | None = None) -> OneDecision:
+    """Return the same with predictions of the patients that were learned from, if they are needed.
 
-
-def _predicted(one: OneDecision, codes: IntArray) -> pl.DataFrame | None:
-    """Return predictions of the patients that were learned from, if they are needed."""
+    `codes` are the numbers of their physicians; by default their places.
+    """
     if one.predicting is None:
-        return None
+        return one
     prepared, dated = one.check.prepared, one.dated
-    return patient_table(
-        one.predicting[1].evidence,
-        prepared.observed,
+    observed = prepared.observed
+    patients = patient_table(
+        one.predicting.evidence,
+        observed,
         prepared.rows,
-        codes,
+        np.arange(len(observed)) if codes is None else codes,
         prepared.dealt,
         None if dated is None else lambda _: dated,
     )
+    return replace(one, patients=patients, learned_from=patients, physicians=observed.named)
 
 
 def read_by(one: OneDecision) -> ReadBy:
@@ -52,9 +48,10 @@ def read_by(one: OneDecision) -> ReadBy:
     prepared, beyond = one.check.prepared, one.check.beyond
     dated: Any = one.dated
     assert beyond is not None
+    predicting = None if one.predicting is None else one.predicting.estimator
     models: dict[str, Any] = {name: each.estimator for name, each in one.fitted.items()}
-    if one.predicting is not None:
-        models.setdefault(one.predicting[0], one.predicting[1].estimator)
+    if predicting is not None:
+        models.setdefault(predicting.name, predicting)
     importance = {} if one.rule is None else one.rule.weights
     look = partial(
         look_in_bucket,
@@ -66,7 +63,7 @@ def read_by(one: OneDecision) -> ReadBy:
         beyond.counts.column,
         {name: model.reader() for name, model in models.items()},
         look,
-        None if one.predicting is None else one.predicting[0],
+        None if predicting is None else predicting.name,
         None if dated is None else dated.reader(),
     )
 
@@ -75,40 +72,36 @@ def with_others(one: OneDecision, others: Others) -> OneDecision:
     """Return the same with everybody: scores, counts, cases and predictions of all."""
     check, beyond = one.check, one.check.beyond
     assert beyond is not None
-    prepared, named = check.prepared, beyond.census.named
+    prepared, named, drawn = check.prepared, beyond.census.named, beyond.drawn
     place = {str(each): code for code, each in enumerate(named.to_list())}
     sampled = np.array([place[str(each)] for each in prepared.observed.physicians])
-    whole = np.isin(sampled, beyond.drawn.codes[beyond.drawn.whole])
+    whole = np.isin(sampled, drawn.codes[drawn.whole])
     fitted = {
-        name: of_everybody(name, each, others, prepared, beyond, sampled, whole)
+        name: _of_everybody(each, others, prepared.observed, named, sampled, whole)
         for name, each in one.fitted.items()
     }
     # Physicians of whom a part is in the sample were read as a whole: they count there.
-    inside = np.minimum(beyond.counts.n_patients[beyond.drawn.codes], beyond.drawn.most)
-    once = float(inside[beyond.drawn.whole].sum() / max(inside.sum(), 1))
-    counted = counted_once(beyond.dropped, others.dropped, once, beyond.counts.dropped)
+    inside = np.minimum(beyond.counts.n_patients[drawn.codes], drawn.most)
+    once = float(inside[drawn.whole].sum() / max(inside.sum(), 1))
+    dropped = counted_once(beyond.dropped, others.dropped, once, beyond.counts.dropped)
     filled = counted_once(prepared.filled, others.filled, once)
     scores = next(iter(fitted.values())).scores
-    patients = learned_from = _predicted(one, sampled)
-    if learned_from is not None:
-        own = learned_from.filter(pl.col("code").is_in(sampled[whole].tolist()))
+    counts = scores.physician, scores.n_patients, scores.n_for
+    panels = Panels.of(*counts, check.request.min_panel)
+    prepared = replace(prepared, dropped=dropped, filled=filled)
+    one = with_patients(one, sampled)
+    patients = one.patients
+    if patients is not None:
+        own = patients.filter(pl.col("code").is_in(sampled[whole].tolist()))
         patients = pl.concat([own, others.predicted])
+    shown = (named_in(each, named) for each in (others.cases, others.pairs, others.patients))
     return replace(
         one,
-        check=replace(
-            check,
-            prepared=replace(prepared, dropped=counted, filled=filled),
-            panels=Panels.of(
-                scores.physician, scores.n_patients, scores.n_for, check.request.min_panel
-            ),
-        ),
+        check=replace(check, prepared=prepared, panels=panels),
         fitted=fitted,
         patients=patients,
-        learned_from=learned_from,
         physicians=named,
-        cases=BeyondCases(
-            *(named_in(each, named) for each in (others.cases, others.pairs, others.patients))
-        ),
+        cases=BeyondCases(*shown),
     )
 
 
@@ -127,12 +120,11 @@ def with_everybody(
     return {name: with_others(each, others[name]) for name, each in decisions.items()}
 
 
-def of_everybody(
-    name: str,
+def _of_everybody(
     fitted: Fitted,
     others: Others,
-    prepared: Prepared,
-    beyond: Beyond,
+    observed: Observed,
+    named: pl.Series,
     sampled: IntArray,
     whole: BoolArray,
 ) -> Fitted:
@@ -141,30 +133,27 @@ def of_everybody(
     `sampled` are the numbers of the sample's physicians, `whole` tells whether all of their
     patients are in it.
     """
-    model, evidence, observed = fitted.estimator, fitted.evidence, prepared.observed
+    model, evidence = fitted.estimator, fitted.evidence
     assert isinstance(model, CommonEstimator)
-    census = beyond.census
-    own = panel_table(name, model, evidence, observed, codes=sampled).filter(whole)
-    read = others.panels.filter(pl.col("method") == name)
+    own = panel_table(model.name, model, evidence, observed, codes=sampled).filter(whole)
+    read = others.panels.filter(pl.col("method") == model.name)
     table = pl.concat([own, read], how="diagonal_relaxed").sort("code")
     evidence = evidence.with_physicians(table)
     if evidence.differences is not None:
-        inside = census.named.cast(pl.String)[sampled[whole]].to_list()
+        inside = named.cast(pl.String)[sampled[whole]].to_list()
         weighed = evidence.differences.with_columns(pl.col("physician").cast(pl.String))
         weighed = weighed.filter(pl.col("physician").is_in(inside))
-        more = named_in(others.differences, census.named).select(weighed.columns)
+        more = named_in(others.differences, named).select(weighed.columns)
         evidence = evidence.with_differences(pl.concat([weighed, more], how="vertical_relaxed"))
-    scores = Scores(
-        census.named[table["code"]],
-        table["n_patients"].to_numpy(),
-        table["n_for"].to_numpy(),
-        table["score"].fill_null(float("nan")).to_numpy(),
-        table["reason"].to_list(),
-        Interval(*(table[end].to_numpy() for end in Interval._fields)),
-        evidence.columns(),
-        model.scale,
-        model.most,
-        evidence.upper_limit,
+    scores = replace(
+        fitted.scores,
+        physician=named[table["code"]],
+        n_patients=table["n_patients"].to_numpy(),
+        n_for=table["n_for"].to_numpy(),
+        discordance=table["score"].fill_null(float("nan")).to_numpy(),
+        reason=table["reason"].to_list(),
+        interval=Interval(*(table[end].to_numpy() for end in Interval._fields)),
+        columns=evidence.columns(),
     )
     return Fitted(model, evidence, scores)
 

@@ -44,19 +44,6 @@ class Together:
     joint: Several
 
 
-def together_of(
-    request: Request,
-    measurements: Mapping[str, Measurement],
-    everybody: Mapping[str, OneDecision],
-) -> Together:
-    """Say what decisions that were measured each on its own tell together.
-
-    A row in which one decision is missing counts for the others.
-    """
-    predicted = _predicted(measurements, everybody, request.random_state)
-    return Together(request, measurements, predicted, several_of(predicted))
-
-
 def check_decisions(request: Request) -> None:
     """Refuse several decisions that cannot be measured together."""
     names = checked_names(request.decisions)
@@ -67,12 +54,15 @@ def check_decisions(request: Request) -> None:
             )
 
 
-def _predicted(
-    measurements: Mapping[str, Measurement], everybody: Mapping[str, OneDecision], seed: int
-) -> PredictedDecisions:
-    """Bring the predictions of all decisions onto the same patients.
+def together_of(
+    request: Request,
+    measurements: Mapping[str, Measurement],
+    everybody: Mapping[str, OneDecision],
+) -> Together:
+    """Say what decisions that were measured each on its own tell together.
 
-    A physician may have patients in one decision alone.
+    The predictions of all decisions are brought onto the same patients. A row in which one decision
+    is missing counts for the others, and a physician may have patients in one decision alone.
     """
     patients = []
     for each in everybody.values():
@@ -82,7 +72,7 @@ def _predicted(
             each.patients.with_columns(physician=each.physicians[each.patients["code"]])
         )
     named = in_natural_order(pl.concat([each["physician"].unique() for each in patients]).unique())
-    place = {name: at for at, name in enumerate(named.to_list())}
+    listed = named.alias("physician").to_frame()
     rows = np.unique(np.concatenate([each["row"].to_numpy() for each in patients]))
     shape = (len(rows), len(patients))
     values, code = np.full(shape, MISSING, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
@@ -94,15 +84,13 @@ def _predicted(
         values[at, k], own[at, k], pooled[at, k] = (
             predicted[name].to_numpy() for name in ("decision", "own", "pooled")
         )
-        scored = np.full((len(named), 3), np.nan)
-        table = measurement.table.filter(pl.col("physician").is_in(named.implode()))
-        ends = table.select("discordance", "low", "high").cast(pl.Float64)
-        scored[[place[name] for name in table["physician"].to_list()]] = ends.to_numpy()
-        alone.append(scored)
+        scored = listed.join(measurement.table, "physician", how="left", maintain_order="left")
+        alone.append(scored.select("discordance", "low", "high").cast(pl.Float64).to_numpy())
     # By what is known of patients: a result does not depend on the table's order.
     order = np.lexsort(np.column_stack((own, pooled, values, code)).T)
     own, pooled, values, code = own[order], pooled[order], values[order], code[order]
-    fold = common_folds(np.hstack([own, pooled]), values, code, seed)
-    return PredictedDecisions(
+    fold = common_folds(np.hstack([own, pooled]), values, code, request.random_state)
+    together = PredictedDecisions(
         tuple(measurements), values, own, pooled, code, named, fold, tuple(alone)
     )
+    return Together(request, measurements, together, several_of(together))
