@@ -14,7 +14,6 @@ this distance 1 is the caliper. See docs/measure.md.
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -242,13 +241,9 @@ def cases_behind(
 ) -> pl.DataFrame:
     """Return the cases of every panel, those that tell most first.
 
-    `pairs` are those of comparable patients.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per case and patient beside it: positions of the panel and of both patients, their
-        distance (1 is the caliper), and what was predicted. Nobody beside: one row, without.
+    `pairs` are those of comparable patients. There is one row per case and patient beside it:
+    positions of the panel and of both patients, their distance (1 is the caliper), and what was
+    predicted. Nobody beside: one row, without.
     """
     shown = evidence.cases()
     if shown is None:
@@ -428,21 +423,20 @@ def side_by_side(
     rows: list[dict[str, Any]] = []
     for number, case in enumerate(chosen.sort("case", maintain_order=True).to_dicts(), 1):
         one, other = by_row[case["patient"]], by_row.get(case["other"])
-        sides = (one, other) if one["decision"] else (other, one)
-        values = {key: case[key] for key in ("kind", "case", "predicted", "distance")}
+        first, second = (one, other) if one["decision"] else (other, one)
+        shared = {key: case[key] for key in ("kind", "case", "predicted", "distance")} | {
+            "row": one["row"],
+            "pair": number,
+            "row_for": first and first["row"],
+            "row_against": second and second["row"],
+        }
         rows += [
             {
-                **values,
-                "row": one["row"],
-                "pair": number,
-                "row_for": sides[0] and sides[0]["row"],
-                "row_against": sides[1] and sides[1]["row"],
+                **shared,
                 "covariate": name,
-                "decided_for": sides[0] and as_text(sides[0][name]),
-                "decided_against": sides[1] and as_text(sides[1][name]),
-                "difference": _difference(sides[0][name], sides[1][name])
-                if sides[0] and sides[1]
-                else None,
+                "decided_for": first and as_text(first[name]),
+                "decided_against": second and as_text(second[name]),
+                "difference": first and second and _difference(first[name], second[name]),
             }
             for name in covariates
         ]
@@ -458,7 +452,7 @@ def as_text(value: Any) -> str:
 
 def _digits(value: float, sign: str = "") -> str:
     """Return a whole number as it is, another with four digits that count."""
-    whole = value == round(value) and abs(value) < 1e15 if math.isfinite(value) else False
+    whole = value.is_integer() and abs(value) < 1e15
     return f"{value:{sign}.0f}" if whole else f"{value:{sign}.4g}"
 
 

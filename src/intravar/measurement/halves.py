@@ -98,18 +98,6 @@ def falls(score: FloatArray, pull: float) -> FloatArray:
     return np.asarray(np.maximum(own, usual))
 
 
-def _pull(shift: FloatArray, score: FloatArray) -> float:
-    """Return the upper limit of the part of the way to one half that halves lie above the whole."""
-    room = np.maximum(0.5 - score, 0.0)
-    squares = float(room @ room)
-    if squares == 0:
-        return 0.0
-    slope = float(shift @ room) / squares
-    rest = shift - slope * room
-    error = float(np.sqrt(rest @ rest / (len(rest) - 1) / squares))
-    return max(slope + ONE_SIDED * error, 0.0)
-
-
 def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halves | None:
     """Measure both halves with the same method; None where panels are too small for it.
 
@@ -128,7 +116,14 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
     shifts = np.array([shift for _, shift in splits])
     there = np.flatnonzero(np.isfinite(shifts).any(axis=0))
     shift = np.nanmean(shifts[:, there], axis=0)
-    pull = _pull(shift, np.asarray(estimator.score_, dtype=np.float64)[there])
+    # The upper limit of the part of the way to one half that halves lie above the whole.
+    room = np.maximum(0.5 - np.asarray(estimator.score_, dtype=np.float64)[there], 0.0)
+    pull, squares = 0.0, float(room @ room)
+    if squares > 0:
+        slope = float(shift @ room) / squares
+        rest = shift - slope * room
+        error = float(np.sqrt(rest @ rest / (len(rest) - 1) / squares))
+        pull = max(slope + ONE_SIDED * error, 0.0)
     own, common = doubts(pairs)
     overlap = np.mean([_overlap(*pair, pull, float(np.hypot(own, common))) for pair in pairs])
     agreement = 2 * rank / (1 + rank) if rank > 0 else rank

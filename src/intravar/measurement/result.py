@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -133,18 +133,18 @@ class Measurement:
     cases: pl.DataFrame
     rule: SuggestedRule
     diagnostics: Diagnostics
-    components: Noise | None = None
-    group: Group | None = None
-    repeats: Fitted | None = None
-    halves: Halves | None = None
-    unrecorded: Unrecorded | None = None
-    location: Location | None = None
-    judged: Verdict | None = None
-    levels: Strata | None = None
-    periods: Course | None = None
-    beyond_cases: BeyondCases | None = None
-    warnings: tuple[str, ...] = ()
-    seconds: dict[str, float] = field(default_factory=dict)
+    components: Noise | None
+    group: Group | None
+    repeats: Fitted | None
+    halves: Halves | None
+    unrecorded: Unrecorded | None
+    location: Location | None
+    judged: Verdict
+    levels: Strata | None
+    periods: Course | None
+    beyond_cases: BeyondCases | None
+    warnings: tuple[str, ...]
+    seconds: dict[str, float]
     together: Together | None = None
 
     @property
@@ -178,7 +178,7 @@ class Measurement:
     @property
     def verdict(self) -> str:
         """What the data support, in two or three words."""
-        return "not interpretable" if self.judged is None else self.judged.level
+        return self.judged.level
 
     @property
     def compared(self) -> str:

@@ -146,10 +146,8 @@ def _dependence(model: Any, prepared: Prepared, used: IntArray, rows: IntArray) 
             predicted = model.predict_proba(changed)[:, 1]
             shares = predicted.reshape(len(grid), -1).mean(axis=1)
         for (value, n_patients), share in zip(grid, shares.tolist(), strict=True):
-            points.append(
-                {"covariate": name, "value": value, "share": share, "n_patients": n_patients}
-            )
-    return pl.DataFrame(points)
+            points.append((name, value, share, n_patients))
+    return pl.DataFrame(points, ["covariate", "value", "share", "n_patients"], orient="row")
 
 
 def grid_points(values: FloatArray) -> list[tuple[float, int]]:

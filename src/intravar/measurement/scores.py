@@ -200,13 +200,8 @@ def result_table(
 def with_rates(scores: Scores) -> tuple[float, float] | None:
     """Return how scores go with rates of "yes", and with rates that are near one half.
 
-    Rank correlations over the physicians with a score; None where these are too few to tell, or
-    all alike.
-
-    Returns
-    -------
-    with_rate, with_half
-        With the rate, and with 2 rate (1 - rate), what the rate alone would give for a score.
+    Rank correlations over the physicians with a score, the second with 2 rate (1 - rate), what the
+    rate alone would give for a score; None where these are too few to tell, or all alike.
     """
     rate = scores.n_for / np.where(scores.n_patients > 0, scores.n_patients, np.nan)
     alike = [

@@ -201,17 +201,26 @@ def judge(grounds: Grounds) -> Verdict:
 def _figures(grounds: Grounds, group: Group) -> dict[str, float]:
     """Return what tests look at, and what sentences say."""
     anchors, halves = grounds.evidence.anchors, grounds.halves
-    reliability = ranking_reliability(group, halves)
-    width = 0.0
+    reliability, width, by_chance = float("nan"), 0.0, -1.0
+    if halves is not None:
+        # Halves tell it from the ranks themselves, but of ten physicians only roughly; the spread
+        # of true values against the errors of scores tells it more surely.
+        own = group.reliability if np.isfinite(group.reliability) else halves.agreement
+        reliability = WEIGHT_OF_SPREAD * own + (1 - WEIGHT_OF_SPREAD) * halves.agreement
     if anchors is not None:
         width = float(np.median(anchors.identified_high - anchors.identified_low))
+    if grounds.with_rates is not None:
+        # What a rank correlation of so many may be, 90 % sure: Fisher's transform.
+        near = min(max(grounds.with_rates, -1 + _TINY), 1 - _TINY)
+        error = _Z / np.sqrt(max(group.n_physicians - 3, 1))
+        by_chance = float(np.tanh(np.arctanh(near) + error))
     return {
         "explained": grounds.explained if group.explained is None else group.explained.usual,
         "reliability": reliability,
         # Rounded it must not look like the limit that it is below.
         "below_rankable": min(max(reliability, 0.0), RANKABLE - 0.01),
         "with_rates": -1.0 if grounds.with_rates is None else grounds.with_rates,
-        "by_chance": _at_most(grounds.with_rates, group.n_physicians),
+        "by_chance": by_chance,
         "with_patients": -1.0 if grounds.with_patients is None else grounds.with_patients,
         "case_mix": 100 * grounds.case_mix,
         "clear": 100 * (1.0 if anchors is None else anchors.clear),
@@ -271,12 +280,7 @@ def _tests(
 def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
     """Return what a score compares, to stand behind "of 100".
 
-    Parameters
-    ----------
-    evidence
-        What stands behind the score.
-    judged
-        The verdict; where no rule was found, nothing tells patients apart.
+    By the verdict, where no rule was found, nothing tells patients apart.
 
     Examples
     --------
@@ -291,36 +295,3 @@ def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
     if no_rule and evidence.learned:
         return HARDLY_TOLD
     return evidence.compared
-
-
-def ranking_reliability(group: Group, halves: Halves | None) -> float:
-    """Return the reliability of the order of physicians.
-
-    Two halves of the patients tell it from the ranks themselves, but of ten physicians only
-    roughly; the spread of true values against the errors of scores tells it more surely, and has
-    the larger weight. NaN without halves.
-
-    Examples
-    --------
-    >>> group = Group(0.2, 0.18, 0.22, 0.05, 0.03, 0.08, 0.001, 20, reliability=0.8)
-    >>> round(ranking_reliability(group, Halves(0.5, 1.0, 0.02, 0.0, 0.0)), 2)
-    0.7
-    """
-    if halves is None:
-        return float("nan")
-    own = group.reliability if np.isfinite(group.reliability) else halves.agreement
-    return WEIGHT_OF_SPREAD * own + (1 - WEIGHT_OF_SPREAD) * halves.agreement
-
-
-def _at_most(correlation: float | None, n: int) -> float:
-    """Return what a rank correlation of so many may be, 90 % sure (Fisher's transform).
-
-    Examples
-    --------
-    >>> [round(_at_most(0.4, n), 2) for n in (4, 10, 100)]
-    [0.94, 0.72, 0.5]
-    """
-    if correlation is None:
-        return -1.0
-    near = min(max(correlation, -1 + _TINY), 1 - _TINY)
-    return float(np.tanh(np.arctanh(near) + _Z / np.sqrt(max(n - 3, 1))))

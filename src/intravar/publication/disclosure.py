@@ -81,7 +81,7 @@ def _decision(
     scores = _scores_by_method(measurement, secret, across)
     main = scores[measurement.method]
     physicians = hiding.named(main.table, names).sort("physician")
-    verdict, reasons = measurement.verdict, measurement.judged.reasons if measurement.judged else ()
+    verdict, reasons = measurement.verdict, measurement.judged.reasons
     if verdict not in UNRANKED and physicians["rank"].count() < 2:
         verdict, reasons = "group only", (words.said(FEW_SHOWN),)
     if verdict in UNRANKED:
