@@ -195,16 +195,6 @@ def pairs_to_review(observed: Observed, scale: AlikeScale) -> pl.DataFrame:
     return _paired(observed, by_lot, scale.points(observed.covariates), 1.0)
 
 
-def some_pairs(pairs: pl.DataFrame, observed: Observed, most: int) -> pl.DataFrame:
-    """Return so many pairs of every panel at the most, by lot, with the number each stands for."""
-    kept = [pairs.head(0).with_columns(pl.lit(1.0).alias("weight"))]
-    for (panel,), own in pairs.group_by("panel", maintain_order=True):
-        name = str(observed.physicians[int(panel)])
-        lot = stream(0, "review", "kept", name).permutation(own.height)[:most]
-        kept.append(own[np.sort(lot)].with_columns(pl.lit(own.height / len(lot)).alias("weight")))
-    return pl.concat(kept)
-
-
 def _paired(
     observed: Observed, panels: Iterable[IntArray], points: FloatArray, most_apart: float
 ) -> pl.DataFrame:
@@ -292,7 +282,13 @@ def look_in_bucket(
     """
     observed, no_pairs = portion.observed, pl.DataFrame(schema=PAIR_SCHEMA)
     cases = cases_behind(evidence, observed, scale, no_pairs, MOST_BEYOND)
-    pairs = some_pairs(pairs_to_review(observed, scale), observed, MOST_REVIEWED)
+    # So many pairs of every panel at the most, by lot, with the number that each stands for.
+    alike = pairs_to_review(observed, scale)
+    pairs = alike.clear().with_columns(weight=pl.lit(1.0))
+    for (panel,), own in alike.group_by("panel", maintain_order=True):
+        name = str(observed.physicians[int(panel)])
+        lot = stream(0, "review", "kept", name).permutation(own.height)[:MOST_REVIEWED]
+        pairs.extend(own[np.sort(lot)].with_columns(weight=own.height / len(lot)))
     listed = [cases["patient"], cases["other"], pairs["first"], pairs["second"]]
     shown = pl.concat(listed).drop_nulls().unique().sort().to_numpy()
     return (

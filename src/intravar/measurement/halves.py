@@ -125,9 +125,17 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
         error = float(np.sqrt(rest @ rest / (len(rest) - 1) / squares))
         pull = max(slope + ONE_SIDED * error, 0.0)
     own, common = doubts(pairs)
-    overlap = np.mean([_overlap(*pair, pull, float(np.hypot(own, common))) for pair in pairs])
+    # A half has twice the variance of the whole, and lies farther above its limit.
+    doubt, overlap = float(np.sqrt(2) * float(np.hypot(own, common))), []
+    for halves in pairs:
+        of_half = 2**SLOWEST * pull if halves[0].is_bound else 0.0
+        one, other = (
+            widen(each.score, each.interval, falls(each.score, of_half), doubt) for each in halves
+        )
+        apart = (one.low - NEARLY > other.high) | (other.low - NEARLY > one.high)
+        overlap.append(float(1 - apart.mean()))
     agreement = 2 * rank / (1 + rank) if rank > 0 else rank
-    return Halves(float(agreement), float(overlap), pull, own, common)
+    return Halves(float(agreement), float(np.mean(overlap)), pull, own, common)
 
 
 def _split(
@@ -181,18 +189,6 @@ def _both_fitted(
         )
         halves.append(half)
     return TwoHalves(halves[0], halves[1], np.asarray(estimator.score_, dtype=np.float64))
-
-
-def _overlap(first: Half, second: Half, pull: float, doubt: float) -> float:
-    """Return the share of physicians whose intervals overlap, widened as those of the whole are."""
-    # A half has twice the variance of the whole, and lies farther above its limit.
-    doubt = float(np.sqrt(2) * doubt)
-    pull = 2**SLOWEST * pull if first.is_bound else 0.0
-    one, other = (
-        widen(each.score, each.interval, falls(each.score, pull), doubt) for each in (first, second)
-    )
-    apart = (one.low - NEARLY > other.high) | (other.low - NEARLY > one.high)
-    return float(1 - apart.mean())
 
 
 def doubts(deals: Sequence[Sequence[Half]]) -> tuple[float, float]:

@@ -68,9 +68,6 @@ NO_RULE = Sentence(
     "decisions, and the figure says little more than how often any two {cases} of one "
     "{decider}, comparable or not, are decided differently"
 )
-HARDLY_TOLD = Sentence(
-    "pairs of {cases} alike in what is recorded, which hardly tells {cases} apart"
-)
 #: Why nothing may be read; why nobody is ranked, the gravest reason first; why figures are not
 #: read; and why everything may be.
 _REASONS = {
@@ -293,5 +290,7 @@ def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
     """
     no_rule = judged is not None and judged.rule_found < RULE_FOUND
     if no_rule and evidence.learned:
-        return HARDLY_TOLD
+        return Sentence(
+            "pairs of {cases} alike in what is recorded, which hardly tells {cases} apart"
+        )
     return evidence.compared

@@ -118,10 +118,11 @@ def strata_of(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, .
         bounds = cell_bound(own[rows], decision[rows], within[rows], n_physicians * n_strata)
         ends[:, number] = np.reshape(bounds, (-1, *shape[1:]))
     changes = _changes(mean, n, share, Interval(*ends))
+    patients = patients.with_columns(loss=pl.Series(loss), cell=pl.Series(within))
     return Strata(
         names,
-        _levels(decision, loss, stratum, names, effects),
-        _cells(decision, own, within, physicians, names),
+        _levels(patients, names, effects),
+        _cells(patients, physicians, names),
         effects,
         changes.insert_column(0, physicians.alias("physician")),
     )
@@ -155,13 +156,10 @@ def two_classes(pooled: FloatArray, stratum: IntArray, n_strata: int) -> IntArra
     return mostly_yes
 
 
-def _levels(
-    decision: FloatArray,
-    loss: FloatArray,
-    stratum: IntArray,
-    names: tuple[str, ...],
-    effects: Effects,
-) -> pl.DataFrame:
+def _levels(patients: pl.DataFrame, names: tuple[str, ...], effects: Effects) -> pl.DataFrame:
+    decision, loss, stratum = (
+        patients[name].to_numpy() for name in ("decision", "loss", "stratum")
+    )
     n = np.bincount(stratum, minlength=len(names)).astype(np.float64)
     rate, mean, square = (
         np.bincount(stratum, values, minlength=len(names)) / np.maximum(n, 1.0)
@@ -189,16 +187,13 @@ def _levels(
     ).fill_nan(None)
 
 
-def _cells(
-    decision: FloatArray,
-    own: FloatArray,
-    cell: IntArray,
-    physicians: pl.Series,
-    names: tuple[str, ...],
-) -> pl.DataFrame:
+def _cells(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, ...]) -> pl.DataFrame:
+    decision, own, loss, cell = (
+        patients[name].to_numpy() for name in ("decision", "own", "loss", "cell")
+    )
     n_cells, n_strata = len(physicians) * len(names), len(names)
     n = np.bincount(cell, minlength=n_cells)
-    mean = np.bincount(cell, 2 * (decision - own) ** 2, minlength=n_cells) / np.maximum(n, 1)
+    mean = np.bincount(cell, loss, minlength=n_cells) / np.maximum(n, 1)
     ends = cell_bound(own, decision, cell, n_cells)
     filled = np.flatnonzero(n)
     return pl.DataFrame(
