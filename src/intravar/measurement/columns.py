@@ -149,8 +149,6 @@ class ResultColumn:
         >>> ResultColumn("reliability", "reliability", down=True).text(0.3998)
         '0.399'
         """
-        if value is None:
-            return "–"
         if self.digits is not None:
             finest = 10**self.digits
             value = math.floor(value * finest + 1e-6) / finest if self.down else value

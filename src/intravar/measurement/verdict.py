@@ -181,17 +181,18 @@ class Grounds:
 
 def judge(grounds: Grounds) -> Verdict:
     """Return the verdict, with the reasons for not going further."""
-    values: Mapping[str, object] = {"leak": grounds.leak}
-    level, names = NOTHING, ["leak"]
-    if grounds.leak is None and grounds.group is None:
-        names = ["no score"]
-    elif grounds.leak is None and grounds.group is not None:
-        figures = _figures(grounds, grounds.group)
-        tests = _tests(grounds, grounds.group, figures)
-        listed = ((level, [name for name in each if each[name]]) for level, each in tests)
-        level, names = next((level, names) for level, names in listed if names)
-        values = figures
-    reasons = tuple(Sentence(_REASONS[name], **values) for name in names[:MOST_REASONS])
+    group, figures = grounds.group, dict[str, float]()
+    tests: list[tuple[Level, dict[str, bool]]] = [
+        (NOTHING, {"leak": grounds.leak is not None}),
+        (NOTHING, {"no score": group is None}),
+    ]
+    if group is not None:
+        figures = _figures(grounds, group)
+        tests += _tests(grounds, group, figures)
+    listed = ((level, [name for name, holds in each.items() if holds]) for level, each in tests)
+    level, names = next((level, names) for level, names in listed if names)
+    said = {"leak": grounds.leak, **figures}
+    reasons = tuple(Sentence(_REASONS[name], **said) for name in names[:MOST_REASONS])
     return Verdict(level, reasons, grounds.rule_found)
 
 
