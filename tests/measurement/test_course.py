@@ -1,5 +1,6 @@
 """Subgroups and periods: what changed is found, what did not is not called a change."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -124,3 +125,16 @@ def test_a_stratum_seen_by_one_physician_only() -> None:
     assert np.isnan(found.differ)
     assert found.changes["change"].null_count() == 2
     assert found.levels["alike"].null_count() == 2
+
+
+def test_one_class_of_patients_is_compared_without_the_other() -> None:
+    """Nobody is in the second class: it has no weight, and nothing is divided by its patients."""
+    n = 400
+    code, stratum = np.repeat([0, 1], n // 2), np.tile([0, 1], n // 2)
+    half = np.full(n, 0.5)
+    decision = np.random.default_rng(1).integers(0, 2, n).astype(np.float64)
+    columns = {"decision": decision, "own": half, "pooled": half, "code": code, "stratum": stratum}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = strata_of(pl.DataFrame(columns), pl.Series(["a", "b"]), ("x", "y"))
+    assert found.changes["change"].to_list() == pytest.approx([0.0, 0.0])
