@@ -18,7 +18,7 @@ from intravar.documents.measurement.handover import pages, write_measurement
 from intravar.estimators import Euclidean, Observed
 from intravar.estimators.base import Size
 from intravar.estimators.evidence import Decisions, EligibleRates
-from intravar.measurement.cases import pairs_behind
+from intravar.measurement.cases import cases_of, pairs_behind, patients_of, side_by_side
 from intravar.measurement.diagnostics import SWEEP, agreement
 from intravar.measurement.rule import _condition
 from intravar.measurement.scores import in_words, result_table
@@ -238,6 +238,16 @@ def test_cost_of_the_latent_rule() -> None:
         assert 0.5 < (work.alone + work.shared) / seconds < 2
         # The whole and both halves, and noise taken apart.
         assert estimate_cost(size, intravar.LatentRule).seconds > 2 * seconds
+
+
+def test_cases_without_anybody_beside_them_are_written() -> None:
+    """Panels of eight: surprises there are, and nobody alike who was decided otherwise."""
+    table = intravar.simulate("score2", n_patients=40, n_physicians=5, random_state=22).to_polars()
+    few = intravar.measure(table, physician="physician", decision="decision", min_panel=2)
+    cases = cases_of(few)
+    assert cases.height > 0
+    assert cases["other"].null_count() == cases.height
+    assert side_by_side(cases, patients_of(few), cases["physician"][0])["row"].null_count() == 0
 
 
 def test_an_equals_sign_in_a_name_is_not_a_level() -> None:

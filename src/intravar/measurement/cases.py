@@ -301,14 +301,10 @@ def look_in_bucket(
 def _in_source(table: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.DataFrame:
     """Name the physicians of cases or pairs, and give patients by their rows of the source."""
     names, source = observed.named.cast(pl.String), pl.Series(rows + 1, dtype=pl.Int64)
-    placed = {
-        name: source[table[name]].alias(name)
-        for name in ("patient", "other", "first", "second")
-        if name in table.columns
-    }
-    return table.with_columns(**placed).select(
-        names[table["panel"]].alias("physician"), pl.exclude("panel")
-    )
+    positions = [each for each in ("patient", "other", "first", "second") if each in table.columns]
+    placed = table.with_columns(source.gather(table[name]).alias(name) for name in positions)
+    named = names.gather(table["panel"]).alias("physician")
+    return placed.select(named, pl.exclude("panel"))
 
 
 def patients_of(measurement: Measurement) -> pl.DataFrame:
