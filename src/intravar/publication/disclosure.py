@@ -148,7 +148,7 @@ def _scores_by_method(
 ) -> dict[str, PublishedScores]:
     """Publish the scores of every method; a size that one of them must hide, all hide."""
     request = measurement.request
-    repeats = measurement.repeats
+    repeats = None if measurement.repeats is None else measurement.repeats.scores
     parts = [
         hiding.hidden_parts(each.scores, each.evidence, request.smallest_cell)
         for each in measurement.fitted.values()
@@ -160,10 +160,8 @@ def _scores_by_method(
     blurred: Mapping[str, FloatArray] = {}
     no_repeats = None
     if repeats is not None:
-        blurred = findings.rounded_repeats(repeats.scores, n_patients, request.smallest_cell)
-        no_repeats = no_size | findings.hidden_repeats(
-            repeats.scores, n_patients, request.smallest_cell
-        )
+        blurred = findings.rounded_repeats(repeats, n_patients, request.smallest_cell)
+        no_repeats = no_size | findings.hidden_repeats(repeats, n_patients, request.smallest_cell)
         if across is not None:
             no_repeats |= across.repeats
     no_close = None
