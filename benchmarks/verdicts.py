@@ -34,7 +34,7 @@ from intravar.estimators import METHODS
 from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs, Predictions
 from intravar.inference import Interval
 from intravar.inference.group import any_two
-from intravar.latent.anchors import Anchors
+from intravar.latent.rates import Anchors
 from intravar.measurement.grounds import Appraisal, concluded
 from intravar.measurement.halves import Halves
 from intravar.measurement.scores import Scores

@@ -9,9 +9,8 @@ from scipy.special import betaln, expit, logsumexp
 from scipy.stats import beta
 
 from intravar.estimators import LatentRule
-from intravar.latent.anchors import find_anchors
 from intravar.latent.calibration import SHIFT_POINTS, STRENGTH, TIGHT, calibrate, count
-from intravar.latent.rates import Posterior, cells_of, shortest_interval
+from intravar.latent.rates import Posterior, cells_of, find_anchors, shortest_interval
 from intravar.latent.rule_learners import SplineLogit, _spline_loss
 from intravar.latent.shared_rule import everybody_eligible, learn_shared
 from intravar.learning.boosted_trees import _best_split, _histograms, bin_edges, binned
@@ -93,7 +92,7 @@ def test_posterior_equals_a_dense_grid():
     eligible = random.random(600) < expit(levels[place])
     y = (random.random(600) < np.where(eligible, 0.75, 0.15)).astype(np.int64)
     rule, found = read(levels[place], y, who)
-    g = expit(rule.given.intercept + rule.given.slope * levels[place])
+    g = expit(rule.intercept + rule.slope * levels[place])
     for j in (0, 1):
         mine = who == j
         expected = posterior_of_rates(y[mine], g[mine], *rule.laws)

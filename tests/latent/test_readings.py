@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import beta
 
-from intravar.latent.anchors import find_anchors
 from intravar.latent.calibration import SHIFT_POINTS, count, log_score
 from intravar.latent.personal import weights
 from intravar.latent.personal.limits import CommonLimits, weigh_panel
 from intravar.latent.personal.own_rules import mean_rates, mixed_mass, read_own_rules
 from intravar.latent.personal.weights import Camp, CommonWeights, read_panel
+from intravar.latent.rates import find_anchors
 from intravar.latent.rule_learners import MISSING_BIN, BoostedTrees, SplineLogit
-from intravar.latent.shared_rule import Given, learn_shared, read_panels
+from intravar.latent.shared_rule import SharedRule, learn_shared, read_panels
 from intravar.learning.boosted_trees import LARGEST_SCORE, binned
 from intravar.learning.personal_rules import Hyper
 from latent.made import observed_of, panels_of
@@ -59,14 +59,14 @@ def test_kept_splines_give_the_scores_of_their_terms(seed):
 
 def common(n_shifts, score):
     points = SHIFT_POINTS if n_shifts > 1 else np.zeros(1)
-    return Given(
+    return SharedRule(
         score=score,
         intercept=0.2,
         slope=1.1,
         shifts=0.8 * points,
         log_prior=-0.5 * points**2,
-        laws=np.array([6.0, 2.0, 1.5, 9.0]),
-        weak=np.array([3.0, 1.0, 0.75, 4.5]),
+        rate_laws=np.array([6.0, 2.0, 1.5, 9.0]),
+        weak_laws=np.array([3.0, 1.0, 0.75, 4.5]),
         map_covariance=np.array([[0.02, 0.0], [0.0, 0.01]]),
     )
 
@@ -90,7 +90,7 @@ def test_rates_of_a_panel(seed, n, n_shifts, rate):
     assert posterior.mass.sum() == pytest.approx(1)
     assert weak.doubt is not None
     assert 0 <= weak.doubt[0] < 1
-    for laws, own in ((given_.laws, posterior.mass), (given_.weak, weak.mass)):
+    for laws, own in ((given_.rate_laws, posterior.mass), (given_.weak_laws, weak.mass)):
         high, low, discordance, shift = literal.rates_over_shifts(y, score[place], given_, laws)
         assert own[0] @ p == pytest.approx(high, abs=0.012)
         assert own[0] @ (2 * p * (1 - p)) == pytest.approx(discordance, abs=0.012)

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_predict
 
 from intravar.arrays import FloatArray
 from intravar.estimators.evidence import Decisions, EligibleRates, Predictions
-from intravar.latent.anchors import Anchors
+from intravar.latent.rates import Anchors
 from intravar.measurement.cases import (
     MOST_ALIKE,
     MOST_CASES,

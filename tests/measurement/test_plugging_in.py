@@ -11,7 +11,7 @@ from intravar.estimators import METHODS, Estimator, Observed, default_method
 from intravar.estimators.base import described
 from intravar.estimators.evidence import EligibleRates
 from intravar.inference import Interval
-from intravar.latent.anchors import Anchors
+from intravar.latent.rates import Anchors
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 

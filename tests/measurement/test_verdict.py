@@ -29,7 +29,7 @@ from intravar.estimators.evidence import (
 from intravar.inference import Interval
 from intravar.inference.group import Explained, Group, group_of
 from intravar.inference.intervals import Half
-from intravar.latent.anchors import Anchors
+from intravar.latent.rates import Anchors
 from intravar.measurement import halves
 from intravar.measurement import verdict as limits
 from intravar.measurement.diagnostics import case_mix

@@ -19,7 +19,7 @@ from intravar.observed import Observed
 from intravar.wording import Sentence
 
 if TYPE_CHECKING:
-    from intravar.latent.anchors import Anchors as Anchors
+    from intravar.latent.rates import Anchors as Anchors
 
 #: What a score aims at; see docs/glossary.md. "order" ranks physicians on a scale of its own.
 Estimand = Literal["comparable", "eligible", "repeated", "order"]

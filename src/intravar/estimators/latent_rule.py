@@ -15,9 +15,8 @@ from intravar.errors import InputError
 from intravar.estimators.base import CommonEstimator, Size, Work
 from intravar.estimators.evidence import EligibleRates, Estimand
 from intravar.inference.intervals import Interval
-from intravar.latent.anchors import AnchorWarning
 from intravar.latent.common import HandedIn, LatentCommon, LatentSettings, learn_latent
-from intravar.latent.rates import eligible_given_decision, safe_interval
+from intravar.latent.rates import AnchorWarning, eligible_given_decision, safe_interval
 from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
 from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed

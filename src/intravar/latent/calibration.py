@@ -104,6 +104,11 @@ class Calibration:
         """Calibrated logit of g at the average threshold."""
         return self.intercept + self.slope * score
 
+    def log_likelihood_of(self, score: FloatArray, decided: Observed, rows: IntArray) -> float:
+        """Return the log-likelihood of the decisions on `rows`, which may be held out."""
+        logit = self.logit(score[rows]) + self.shift[decided.code[rows]]
+        return decision_log_likelihood(logit, decided, rows, self.mean_high, self.mean_low)
+
     @property
     def mean_high(self) -> FloatArray:
         """Expected p_high over the shifts."""

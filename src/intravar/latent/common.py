@@ -9,19 +9,10 @@ from typing import Any
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.anchors import Anchors, find_anchors
-from intravar.latent.crossfit import CrossFit, FoldRule, cross_fit
+from intravar.latent.crossfit import FoldRule, cross_fit
+from intravar.latent.personal import own_rules
 from intravar.latent.personal.heterogeneity import strongest_evidence
-from intravar.latent.personal.own_rules import (
-    EVIDENCE,
-    TESTED_DRAWS,
-    Field,
-    OwnRules,
-    evidence_left,
-    hold_contest,
-    read_own_rules,
-)
-from intravar.latent.rates import LatentReading, Within
+from intravar.latent.rates import Anchors, LatentReading, Within, find_anchors
 from intravar.latent.rule_learners import RuleLearner, Standard
 from intravar.latent.shared_rule import (
     SharedRule,
@@ -67,7 +58,7 @@ class LatentCommon:
     facts: dict[str, Any]
     anchors: Anchors
     standard: Standard | None = None
-    own: OwnRules | None = None
+    own: own_rules.OwnRules | None = None
 
     def read(
         self, panels: Panels, within: Within, seed: int, logit: FloatArray | None = None
@@ -83,7 +74,7 @@ class LatentCommon:
                 logit += rule.logit(panels.covariates) / len(self.rules)
         if self.own is not None and self.standard is not None:
             z = self.standard(panels.covariates)
-            return read_own_rules(self.own, z, logit, panels, seed, within=within)[0]
+            return own_rules.read_own_rules(self.own, z, logit, panels, seed, within=within)[0]
         return self.shared.read(logit, panels, within)
 
     def anchors_of(self, read: LatentReading) -> Anchors:
@@ -113,6 +104,7 @@ def learn_latent(
 ) -> tuple[LatentCommon, HandedIn]:
     """Learn the shared rule; where physicians differ, let rules of their own compete."""
     fold = np.zeros(panels.n_patients, dtype=np.int64)
+    logit = nested = np.zeros(panels.n_patients)
     if panels.n_patients < FEWEST_PATIENTS or panels.y.min() == panels.y.max():
         common = _with_shared(layout, (), everybody_eligible(panels))
         return common, HandedIn(fold, panels, common.read(panels, within, settings.seed))
@@ -123,10 +115,11 @@ def learn_latent(
     crossed = cross_fit(learners, panels, fold, settings.n_threads)
     gain = crossed.held_out["two classes"] - crossed.held_out["one class"]
     if gain > ONE_CLASS_MARGIN:
-        logit, shared = crossed.logit, learn_shared(crossed.logit, panels, settings.thresholds)
+        logit, nested = crossed.logit, crossed.nested
+        shared = learn_shared(logit, panels, settings.thresholds)
         common = _with_shared(layout, crossed.rules, shared)
     else:
-        logit = np.zeros(panels.n_patients)
+        # Without a shared rule its logit is the same for everybody.
         common = _with_shared(layout, (), everybody_eligible(panels))
         common.facts["log_likelihood_"] = np.array([crossed.held_out["one class"]])
     common.facts.update(chosen_=crossed.chosen, held_out_=crossed.held_out)
@@ -135,7 +128,8 @@ def learn_latent(
         anchors = find_anchors(reading.g, reading.p_high, reading.p_low)
         common = replace(common, anchors=anchors)
     if settings.own_rules:
-        common, reading = _compete(common, reading, crossed, fold, panels, settings, within)
+        logits = logit, nested
+        common, reading = _compete(common, reading, logits, fold, panels, settings, within)
     return common, HandedIn(fold, panels, reading)
 
 
@@ -154,46 +148,43 @@ def _with_shared(layout: Layout, rules: tuple[FoldRule, ...], shared: SharedRule
         "log_likelihood_": shared.path,
         "converged_": shared.converged,
     }
-    nobody = np.empty(0)
-    return LatentCommon(layout, rules, shared, facts, Anchors(0.0, 1.0, 1.0, 1.0, nobody, nobody))
+    return LatentCommon(layout, rules, shared, facts, Anchors())
 
 
 def _compete(
     common: LatentCommon,
     reading: LatentReading,
-    crossed: CrossFit,
+    logits: tuple[FloatArray, FloatArray],
     fold: IntArray,
     panels: Panels,
     settings: LatentSettings,
     within: Within,
 ) -> tuple[LatentCommon, LatentReading]:
     """Hold the contest with rules of their own, if the shared rule leaves any reason to."""
-    q = reading.q
+    q, shared, facts, seed = reading.q, common.shared, common.facts, settings.seed
     standard = Standard.of(panels.covariates)
     z = standard(panels.covariates)
     evidence = strongest_evidence(z, panels, q)
-    facts: dict[str, Any] = {"own_rule_evidence_": evidence, "own_rules_": evidence > EVIDENCE}
-    if common.shared.everybody:
+    facts |= {"own_rule_evidence_": evidence, "own_rules_": evidence > own_rules.EVIDENCE}
+    if shared.everybody:
         # Too few patients for a learner of any rule may be enough for a simple one.
         evidence = max(evidence, strongest_evidence(z, panels, q, common_too=True))
-    if evidence <= EVIDENCE and not common.facts["personal_"]:
-        return replace(common, facts={**common.facts, **facts}), reading
-    # Without a shared rule its logit is the same for everybody.
-    logit, nested = crossed.logit, crossed.nested
-    if common.shared.everybody:
-        logit = nested = np.zeros(len(q))
-    field = Field(z, panels, q, fold, logit, nested, settings.seed, settings.n_threads)
-    to_beat = held_out_on_first(nested, panels, fold, common.shared)
-    winner, scores = hold_contest(field, to_beat)
-    facts["held_out_"] = {**common.facts["held_out_"], SHARED: to_beat, **scores}
+    if evidence <= own_rules.EVIDENCE and not shared.thresholds:
+        return common, reading
+    to_beat = held_out_on_first(logits[1], panels, fold, shared)
+    winner, scores = own_rules.hold_contest(
+        z, panels, q, fold != 0, logits, to_beat, seed, settings.n_threads
+    )
+    facts["held_out_"] = {**facts["held_out_"], SHARED: to_beat, **scores}
     if winner is not None:
-        reading, drawn = read_own_rules(
-            winner, z, logit, panels, settings.seed, within=within, tested=TESTED_DRAWS
+        tested = own_rules.TESTED_DRAWS
+        reading, drawn = own_rules.read_own_rules(
+            winner, z, logits[0], panels, seed, within=within, tested=tested
         )
-        evidence = evidence_left(field, drawn)
+        evidence = own_rules.evidence_left(z, panels, q, drawn)
         facts |= {"rule_": winner.name, "two_classes_": True, "personal_": False}
-        facts |= dict(zip(("prior_high_", "prior_low_"), winner.laws, strict=True))
+        facts["prior_high_"], facts["prior_low_"] = winner.laws
         anchors = find_anchors(reading.g, reading.p_high, reading.p_low)
         common = replace(common, standard=standard, own=winner, anchors=anchors)
-    facts["follows_"] = evidence <= EVIDENCE
-    return replace(common, facts={**common.facts, **facts}), reading
+    facts["follows_"] = evidence <= own_rules.EVIDENCE
+    return common, reading

@@ -10,11 +10,12 @@ a line of their own, against one pair of rates for all and a line of everybody's
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.calibration import calibrate, count, decision_log_likelihood
+from intravar.latent.calibration import calibrate, count
 from intravar.observed import Observed
 from intravar.seeds import stream
 
@@ -54,19 +55,14 @@ def rates_over_limits(score: FloatArray, decided: Observed, seed: int) -> float:
         order = np.lexsort((random.random(len(score)), decided.code))
         odd = np.zeros(len(score), dtype=np.bool_)
         odd[order[1::2]] = True
-        parts = (np.flatnonzero(odd), np.flatnonzero(~odd))
-        gains.append(_gain(score, decided, parts))
+        held_out = partial(_held_out, score, decided, (np.flatnonzero(odd), np.flatnonzero(~odd)))
+        limits = held_out(ALL_THE_SAME, personal=True)
+        rates = max(held_out(each, personal=False) for each in STRENGTHS)
+        if rates <= limits:
+            # They may differ in both.
+            rates = max(rates, *(held_out(each, personal=True) for each in STRENGTHS[1:]))
+        gains.append(rates - limits)
     return float(np.mean(gains))
-
-
-def _gain(score: FloatArray, decided: Observed, parts: tuple[IntArray, IntArray]) -> float:
-    limits = _held_out(score, decided, parts, ALL_THE_SAME, personal=True)
-    rates = max(_held_out(score, decided, parts, each, personal=False) for each in STRENGTHS)
-    if rates <= limits:
-        # They may differ in both.
-        both = (_held_out(score, decided, parts, each, personal=True) for each in STRENGTHS[1:])
-        rates = max(rates, *both)
-    return rates - limits
 
 
 def _held_out(
@@ -81,13 +77,11 @@ def _held_out(
     total = 0.0
     for learned, other in (parts, parts[::-1]):
         counts = count(score, decided, learned)
-        weak = min(strength, STRENGTHS[-1])
-        fit = calibrate(counts, tight=True, strength=weak)
+        fit = calibrate(counts, tight=True, strength=min(strength, STRENGTHS[-1]))
         if personal:
             if strength == ALL_THE_SAME:
                 high, low = (np.full_like(rate, rate.mean()) for rate in (fit.p_high, fit.p_low))
                 fit = replace(fit, p_high=high, p_low=low)
             fit = calibrate(counts, fit, personal=True, tight=True, strength=strength)
-        logit = fit.logit(score[other]) + fit.shift[decided.code[other]]
-        total += decision_log_likelihood(logit, decided, other, fit.mean_high, fit.mean_low)
+        total += fit.log_likelihood_of(score, decided, other)
     return total

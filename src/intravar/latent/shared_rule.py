@@ -6,7 +6,7 @@ on a grid of rates fitted to it, needs only its counts per score bin, and nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.latent import rates
 from intravar.latent.calibration import (
     SHIFT_POINTS,
     STRENGTH,
@@ -22,19 +23,9 @@ from intravar.latent.calibration import (
     Counts,
     calibrate,
     count,
-    decision_log_likelihood,
 )
 from intravar.latent.crossfit import one_class_log_likelihood
-from intravar.latent.rates import (
-    LatentReading,
-    Law,
-    Posterior,
-    Within,
-    cells_of,
-    learn_laws,
-    no_stronger,
-    panel_discordance,
-)
+from intravar.latent.rates import LatentReading, Law, Posterior, Within
 from intravar.observed import Observed
 from intravar.panels import Panels
 
@@ -44,18 +35,23 @@ HIGH_CELLS, LOW_CELLS, PANEL_CELLS = 80, 30, 1000
 COARSE, ZOOMS = 20, 3
 #: Rates, and shifts, that are less likely than the best by a factor of exp(-12) are left out.
 FURTHEST = 12.0
+#: Gain in log-likelihood that personal thresholds must show over a shared one.
+THRESHOLD_MARGIN = 10.0
 #: Intercept and slope of the map from scores to g are estimates, and so are the scores. How far
 #: these mislead does not show in the counts; with twice the map's doubt intervals hold with one,
 #: two and five physicians.
 SCORES_TOO = 2.0
 
 
-class Given(NamedTuple):
-    """What all panels have in common.
+@dataclass(frozen=True, eq=False)
+class SharedRule:
+    """What all panels have in common beside the logits of the shared rule.
 
-    The centre of every score bin and the calibration; shifts of a physician's own threshold with
-    what is thought of them; the Beta laws of p_high and p_low, and `weak`, the same worth no more
-    patients than there were physicians; the covariance of intercept and slope.
+    Scores are counted between `edges`, each cell in a bin, whose mean score is `score`; `sign` is
+    -1 if the classes were switched. Intercept and slope of the map from scores to g, and their
+    covariance; shifts of a physician's own threshold with what is thought of them; the Beta laws of
+    p_high and p_low, and `weak_laws`, the same worth no more patients than there were physicians.
+    `path` is the calibration's log-likelihood by iteration. Without a rule `everybody` is eligible.
     """
 
     score: FloatArray
@@ -63,9 +59,45 @@ class Given(NamedTuple):
     slope: float
     shifts: FloatArray
     log_prior: FloatArray
-    laws: FloatArray
-    weak: FloatArray
     map_covariance: FloatArray
+    edges: FloatArray = field(default_factory=lambda: np.empty(0))
+    bins: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    rate_laws: FloatArray = field(default_factory=lambda: np.ones(4))
+    weak_laws: FloatArray = field(default_factory=lambda: np.ones(4))
+    sign: float = 1.0
+    path: FloatArray = field(default_factory=lambda: np.array([np.nan]))
+    converged: bool = True
+    everybody: bool = False
+
+    @property
+    def thresholds(self) -> bool:
+        """Whether thresholds are personal."""
+        return len(self.shifts) > 1
+
+    @property
+    def laws(self) -> tuple[Law, Law]:
+        """The Beta laws of p_high and p_low; of the latter there is none without a rule."""
+        a, b, c, d = (float(part) for part in self.rate_laws)
+        return (a, b), ((np.nan, np.nan) if self.everybody else (c, d))
+
+    def read(self, logit: FloatArray, panels: Panels, within: Within) -> LatentReading:
+        """Read every panel by the shared rule's logit of g, given in the order of the panels."""
+        turned, code = self.sign * logit, panels.code
+        place = self.bins[np.searchsorted(self.edges, turned)]
+        means, posterior, weak = read_panels(place, panels.y, panels.first, self, within)
+        high, low, shift = (np.ascontiguousarray(part) for part in means.T)
+        g = expit(self.intercept + self.slope * turned + shift[code])
+        return LatentReading(
+            high,
+            np.full(len(panels), np.nan) if self.everybody else low,
+            posterior.mean(),
+            shift,
+            np.zeros(len(panels), dtype=np.int64),
+            weak,
+            g if self.everybody else expit(turned),
+            g,
+            low[code] + (high - low)[code] * g,
+        )
 
 
 class PanelGrid(NamedTuple):
@@ -83,26 +115,26 @@ class PanelGrid(NamedTuple):
     doubt: float
 
 
-def panel_grid(place: IntArray, y: IntArray, given: Given) -> PanelGrid:
+def panel_grid(place: IntArray, y: IntArray, rule: SharedRule) -> PanelGrid:
     """Return how likely one panel's decisions are, given the score bin of every patient.
 
     The grid of rates is narrowed, step by step, to where the posterior under the weak laws lies.
     """
-    n_bins = len(given.score)
+    n_bins = len(rule.score)
     no, yes = np.bincount(n_bins * y + place, minlength=2 * n_bins).reshape(2, n_bins)
     used = np.flatnonzero(no + yes)
-    no, yes, score = no[used], yes[used], given.score[used]
-    g = expit(given.intercept + given.slope * score + given.shifts[:, None])
+    no, yes, score = no[used], yes[used], rule.score[used]
+    g = expit(rule.intercept + rule.slope * score + rule.shifts[:, None])
     edges = [np.linspace(0, 1, COARSE + 1)] * 2
-    likely = np.arange(len(given.shifts))
+    likely = np.arange(len(rule.shifts))
     for zoom in range(ZOOMS + 1):
         high, low = (middles(edge) for edge in edges)
         q = low[:, None] + (high[:, None, None] - low[:, None]) * g[likely, None, None]
         q = np.clip(q, 1e-300, 1 - 1e-16)
-        grid = np.log(q) @ yes + np.log1p(-q) @ no + given.log_prior[likely, None, None]
+        grid = np.log(q) @ yes + np.log1p(-q) @ no + rule.log_prior[likely, None, None]
         if zoom == ZOOMS:
             break
-        value = grid + log_laws(high, low, given.weak)
+        value = grid + log_laws(high, low, rule.weak_laws)
         near = value > value.max() - FURTHEST
         last = zoom == ZOOMS - 1
         cells = (HIGH_CELLS, LOW_CELLS) if last else (COARSE, COARSE)
@@ -111,13 +143,13 @@ def panel_grid(place: IntArray, y: IntArray, given: Given) -> PanelGrid:
             for edge, axes, n_cells in zip(edges, ((0, 2), (0, 1)), cells, strict=True)
         ]
         likely = likely[near.any(axis=(1, 2))]
-    whole = np.full((len(given.shifts), HIGH_CELLS, LOW_CELLS), -np.inf)
+    whole = np.full((len(rule.shifts), HIGH_CELLS, LOW_CELLS), -np.inf)
     whole[likely] = grid
     count = yes + no
-    mass = softmax(whole + log_laws(high, low, given.weak))
-    moved = expit(given.intercept + given.slope * score + mass.sum(axis=(1, 2)) @ given.shifts)
-    rates = mass.sum(axis=(0, 2)) @ high, mass.sum(axis=(0, 1)) @ low
-    doubt = _doubt(_information(count, score, moved, *rates), given.map_covariance)
+    mass = softmax(whole + log_laws(high, low, rule.weak_laws))
+    moved = expit(rule.intercept + rule.slope * score + mass.sum(axis=(1, 2)) @ rule.shifts)
+    own = mass.sum(axis=(0, 2)) @ high, mass.sum(axis=(0, 1)) @ low
+    doubt = _doubt(_information(count, score, moved, *own), rule.map_covariance)
     share = (count * g).sum(axis=1) / max(count.sum(), 1)
     return PanelGrid(whole, edges[0], edges[1], share, doubt)
 
@@ -165,7 +197,7 @@ def middles(edge: FloatArray) -> FloatArray:
 
 
 def likelihoods(
-    place: IntArray, y: IntArray, first: IntArray, given: Given
+    place: IntArray, y: IntArray, first: IntArray, rule: SharedRule
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return every panel's likelihood, shifts summed out, beside its largest, and the rates."""
     n = len(first) - 1
@@ -173,14 +205,14 @@ def likelihoods(
     high, low = np.empty((n, HIGH_CELLS)), np.empty((n, LOW_CELLS))
     for j in range(n):
         part = slice(first[j], first[j + 1])
-        read = panel_grid(place[part], y[part], given)
+        read = panel_grid(place[part], y[part], rule)
         high[j], low[j] = middles(read.high_edge), middles(read.low_edge)
         out[j] = np.exp(read.grid - read.grid.max()).sum(axis=0)
     return out, high, low
 
 
 def read_panels(
-    place: IntArray, y: IntArray, first: IntArray, given: Given, within: Within = "eligible"
+    place: IntArray, y: IntArray, first: IntArray, rule: SharedRule, within: Within = "eligible"
 ) -> tuple[FloatArray, Posterior, Posterior]:
     """Read every panel by its patients' score bins and decisions; panels begin at `first`.
 
@@ -193,17 +225,20 @@ def read_panels(
     edge, weak_edge = np.empty((n, cells + 1)), np.empty((n, cells + 1))
     for j in range(n):
         part = slice(first[j], first[j + 1])
-        read = panel_grid(place[part], y[part], given)
+        read = panel_grid(place[part], y[part], rule)
         high, low = middles(read.high_edge), middles(read.low_edge)
         weight, weaker = (
-            softmax(read.grid + log_laws(high, low, laws)) for laws in (given.laws, given.weak)
+            softmax(read.grid + log_laws(high, low, laws))
+            for laws in (rule.rate_laws, rule.weak_laws)
         )
         by_shift, by_high, by_low = (weight.sum(axis=tuple({0, 1, 2} - {at})) for at in range(3))
-        means[j] = (by_high * high).sum(), (by_low * low).sum(), (by_shift * given.shifts).sum()
+        means[j] = (by_high * high).sum(), (by_low * low).sum(), (by_shift * rule.shifts).sum()
         doubt[j] = read.doubt
         if whole:
-            value = panel_discordance(high[:, None], low, read.share[:, None, None])
-            edge[j], weak_edge[j] = (cells_of(value, each, cells) for each in (weight, weaker))
+            value = rates.panel_discordance(high[:, None], low, read.share[:, None, None])
+            edge[j], weak_edge[j] = (
+                rates.cells_of(value, each, cells) for each in (weight, weaker)
+            )
             doubt[j] *= (by_shift * read.share).sum() * np.abs(2 - 4 * means[j, 0])
         else:
             edge[j], weak_edge[j] = read.high_edge, read.high_edge
@@ -212,106 +247,50 @@ def read_panels(
     return means, posterior, Posterior(weak, weak_edge, whole, doubt)
 
 
-#: Gain in log-likelihood that personal thresholds must show over a shared one.
-THRESHOLD_MARGIN = 10.0
-
-
-@dataclass(frozen=True)
-class SharedRule:
-    """What is held in common beside the logits of the shared rule.
-
-    Scores are counted between `edges`, each cell in a bin; `sign` is -1 if the classes were
-    switched. `path` is the calibration's log-likelihood by iteration. Without a rule `everybody` is
-    eligible.
-    """
-
-    edges: FloatArray
-    bins: IntArray
-    given: Given
-    sign: float = 1.0
-    path: FloatArray = field(default_factory=lambda: np.array([np.nan]))
-    converged: bool = True
-    everybody: bool = False
-
-    @property
-    def thresholds(self) -> bool:
-        """Whether thresholds are personal."""
-        return len(self.given.shifts) > 1
-
-    @property
-    def laws(self) -> tuple[Law, Law]:
-        """The Beta laws of p_high and p_low; of the latter there is none without a rule."""
-        a, b, c, d = (float(part) for part in self.given.laws)
-        return (a, b), ((np.nan, np.nan) if self.everybody else (c, d))
-
-    def read(self, logit: FloatArray, panels: Panels, within: Within) -> LatentReading:
-        """Read every panel by the shared rule's logit of g, given in the order of the panels."""
-        given, code = self.given, panels.code
-        turned = self.sign * logit
-        place = self.bins[np.searchsorted(self.edges, turned)]
-        means, posterior, weak = read_panels(place, panels.y, panels.first, given, within)
-        high, low, shift = (np.ascontiguousarray(part) for part in means.T)
-        g = expit(given.intercept + given.slope * turned + shift[code])
-        return LatentReading(
-            high,
-            np.full(len(panels), np.nan) if self.everybody else low,
-            posterior.mean(),
-            shift,
-            np.zeros(len(panels), dtype=np.int64),
-            weak,
-            g if self.everybody else expit(turned),
-            g,
-            low[code] + (high - low)[code] * g,
-        )
-
-
 def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedRule:
     """Calibrate held-out logits once more on all patients and learn the laws of the rates.
 
     `thresholds` says whether thresholds may be personal, where the data ask for it.
     """
-    counts = count(logit, panels)
-    fit, personal = _final(counts, thresholds)
-    switched = bool(fit.mean_high.mean() < fit.mean_low.mean())
-    if switched:
-        # The classes came out switched: the eligible are those decided for more often.
-        counts = count(-logit, panels)
+    for sign in (1.0, -1.0):
+        counts = count(sign * logit, panels)
         fit, personal = _final(counts, thresholds)
-    given = Given(
+        # Where the classes come out switched: the eligible are those decided for more often.
+        if fit.mean_high.mean() >= fit.mean_low.mean():
+            break
+    rule = SharedRule(
         counts.score,
         fit.intercept,
         fit.slope,
         fit.shifts,
         -0.5 * SHIFT_POINTS**2 if personal else np.zeros(1),
-        np.ones(4),
-        np.ones(4),
         map_covariance(counts, fit),
+        sign=sign,
+        path=np.array(fit.path),
+        converged=fit.converged,
     )
-    sign = -1.0 if switched else 1.0
-    return SharedRule(
-        counts.edges,
-        counts.bin_of_interval,
-        _with_laws(given, counts, panels),
-        sign,
-        np.array(fit.path),
-        fit.converged,
-    )
+    return _with_laws(rule, counts, panels)
 
 
 def everybody_eligible(panels: Panels) -> SharedRule:
     """Learn the law of the rates where there is no rule: g is 1 for all."""
-    counts = count(np.zeros(len(panels.y)), panels)
-    one, nothing = np.zeros(1), np.zeros((2, 2))
-    given = Given(counts.score, np.inf, 0.0, one, one, np.ones(4), np.ones(4), nothing)
-    given = _with_laws(given, counts, panels)
-    return SharedRule(counts.edges, counts.bin_of_interval, given, everybody=True)
+    counts, one = count(np.zeros(len(panels.y)), panels), np.zeros(1)
+    rule = SharedRule(counts.score, np.inf, 0.0, one, one, np.zeros((2, 2)), everybody=True)
+    return _with_laws(rule, counts, panels)
 
 
-def _with_laws(given: Given, counts: Counts, panels: Panels) -> Given:
-    """Return the same with the Beta laws that everybody's rates most likely come from."""
-    laws = learn_laws(*likelihoods(counts.bin_of_patient, panels.y, panels.first, given))
-    weak = [no_stronger(law, len(panels)) for law in laws]
-    return given._replace(laws=np.array(laws).ravel(), weak=np.array(weak).ravel())
+def _with_laws(rule: SharedRule, counts: Counts, panels: Panels) -> SharedRule:
+    """Return the same with its bins, and the laws that everybody's rates most likely come from."""
+    likely = likelihoods(counts.bin_of_patient, panels.y, panels.first, rule)
+    laws = rates.learn_laws(*likely)
+    weak = [rates.no_stronger(law, len(panels)) for law in laws]
+    return replace(
+        rule,
+        edges=counts.edges,
+        bins=counts.bin_of_interval,
+        rate_laws=np.ravel(laws),
+        weak_laws=np.ravel(weak),
+    )
 
 
 def map_covariance(counts: Counts, fit: Calibration) -> FloatArray:
@@ -327,8 +306,8 @@ def map_covariance(counts: Counts, fit: Calibration) -> FloatArray:
         part = slice(first[j], first[j + 1])
         score = counts.score[counts.bin[part]]
         count_ = (counts.yes + counts.no)[part]
-        rates = fit.mean_high[j], fit.mean_low[j]
-        own = _information(count_, score, expit(fit.logit(score) + shift), *rates)
+        g, both = expit(fit.logit(score) + shift), (fit.mean_high[j], fit.mean_low[j])
+        own = _information(count_, score, g, *both)
         shared += own[2:, 2:] - own[2:, :2] @ np.linalg.solve(own[:2, :2], own[:2, 2:])
     return np.asarray(np.linalg.inv(shared))
 
@@ -344,8 +323,7 @@ def held_out_on_first(
     if shared.everybody:
         return one_class_log_likelihood(decided, rest, own)
     fit, _ = _final(count(nested, decided, rest), shared.thresholds)
-    logit = fit.logit(nested[own]) + fit.shift[decided.code[own]]
-    return decision_log_likelihood(logit, decided, own, fit.mean_high, fit.mean_low)
+    return fit.log_likelihood_of(nested, decided, own)
 
 
 def _final(counts: Counts, thresholds: bool) -> tuple[Calibration, bool]:

@@ -9,13 +9,12 @@ learned from everybody.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray
 from intravar.latent.calibration import log_score
 from intravar.latent.personal.heterogeneity import (
     MOST_MULTIPLIED,
@@ -112,73 +111,49 @@ def mixed_mass(laws: FloatArray) -> FloatArray:
     return mass
 
 
-@dataclass(frozen=True)
-class Field:
-    """What a contest is held on.
-
-    `shared` is the probability of a decision for under the shared rule, `logit` its held-out logit,
-    and `nested` the same as known without the first fold.
-    """
-
-    z: FloatArray
-    panels: Panels
-    shared: FloatArray
-    fold: IntArray
-    logit: FloatArray
-    nested: FloatArray
-    seed: int
-    n_threads: int
-
-
-def hold_contest(field: Field, to_beat: float) -> tuple[OwnRules | None, dict[str, float]]:
+def hold_contest(
+    z: FloatArray,
+    panels: Panels,
+    q: FloatArray,
+    known: BoolArray,
+    logits: tuple[FloatArray, FloatArray],
+    to_beat: float,
+    seed: int,
+    n_threads: int,
+) -> tuple[OwnRules | None, dict[str, float]]:
     """Return the winner, None if the shared rule wins, and everybody's held-out log-likelihood.
 
-    `to_beat` is that of the first fold's decisions under the shared rule.
+    `q` is the probability of a decision for under the shared rule, `logits` are its held-out logit
+    and the same as learned from `known` patients alone. The families predict the decisions on the
+    others, which are likely by `to_beat` under the shared rule.
     """
-    families = _families(field)
-    own = field.fold == 0
-    work = [partial(_held_out, field, name, learn) for name, learn in families.items()]
-    first = in_threads(work, field.n_threads)
-    scores = {
-        name: log_score(q[own], field.panels.y[own])
-        for name, q in zip(families, first, strict=True)
-    }
+    families: dict[str, Callable[..., OwnRules]] = {}
+    for family, most in ((CommonWeights, MOST_WEIGHED), (CommonLimits, MOST_LIMITED)):
+        columns = most_personal_columns(z, panels, q, most)
+        if columns.size > (family is CommonLimits):
+            families[family.name] = partial(family.learn, z, columns, panels)
+
+    def held_out(name: str) -> float:
+        random = stream(seed, "latent-rule", name, "without fold 0")
+        common = families[name](known, random, logits[1])
+        own = read_own_rules(common, z, logits[1], panels, seed, known=known)[0].q
+        return log_score(own[~known], panels.y[~known])
+
+    held = in_threads([partial(held_out, name) for name in families], n_threads)
+    scores = dict(zip(families, held, strict=True))
     best = max(scores, key=lambda name: scores[name], default=None)
     if best is None or scores[best] <= to_beat + MARGIN:
         return None, scores
-    everybody = np.ones(len(own), dtype=np.bool_)
-    random = stream(field.seed, "latent-rule", best, "everybody")
-    return families[best](everybody, random, field.logit), scores
+    random = stream(seed, "latent-rule", best, "everybody")
+    return families[best](np.ones_like(known), random, logits[0]), scores
 
 
-def _families(field: Field) -> dict[str, Callable[..., OwnRules]]:
-    """Return what learns each family of own rules that these covariates allow.
-
-    It takes the patients whose decisions count, a stream, and the shared rule's logit.
-    """
-    learners: dict[str, Callable[..., OwnRules]] = {}
-    for family, most in ((CommonWeights, MOST_WEIGHED), (CommonLimits, MOST_LIMITED)):
-        columns = most_personal_columns(field.z, field.panels, field.shared, most)
-        if columns.size > (family is CommonLimits):
-            learners[family.name] = partial(family.learn, field.z, columns, field.panels)
-    return learners
-
-
-def _held_out(field: Field, name: str, learn: Callable[..., OwnRules]) -> FloatArray:
-    """Predict the first fold by what all others teach."""
-    random = stream(field.seed, "latent-rule", name, "without fold 0")
-    known = field.fold != 0
-    common = learn(known, random, field.nested)
-    return read_own_rules(common, field.z, field.nested, field.panels, field.seed, known=known)[0].q
-
-
-def evidence_left(field: Field, drawn: FloatArray) -> float:
+def evidence_left(z: FloatArray, panels: Panels, q: FloatArray, drawn: FloatArray) -> float:
     """Return the evidence of own rules that the winner's draws leave, products included.
 
     Draws, not means: residuals of a mean that was fitted to the same decisions are too small.
     """
-    decided = field.panels
-    z = field.z[:, most_personal_columns(field.z, decided, field.shared, MOST_MULTIPLIED)]
+    z = z[:, most_personal_columns(z, panels, q, MOST_MULTIPLIED)]
     bases = (z, with_products(z))
-    evidence = [[own_rule_evidence(basis, decided, q) for basis in bases] for q in drawn]
+    evidence = [[own_rule_evidence(basis, panels, each) for basis in bases] for each in drawn]
     return float(np.mean(evidence, axis=0).max())
