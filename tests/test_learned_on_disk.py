@@ -12,7 +12,7 @@ import pytest
 import intravar
 from intravar.estimators import predictability
 from intravar.estimators.latent_rule import OwnRulesWarning
-from intravar.latent.rule_learners import BoostedTrees, SplineTerms
+from intravar.latent.rule_learners import BoostedTrees, KeptSplines
 from intravar.measurement import halves
 from intravar.observed import Observed
 from intravar.prediction import held_out
@@ -155,7 +155,7 @@ def test_names_of_content() -> None:
     assert first != second
     assert digest(np.arange(4)) != digest(np.arange(4.0)) != digest(np.arange(4.0)[:, None])
     with pytest.raises(NotOursError):
-        digest(SplineTerms, object())
+        digest(KeptSplines, object())
     with pytest.raises(NotOursError):
         digest(cohort)
 

@@ -49,8 +49,7 @@ def test_kept_splines_give_the_scores_of_their_terms(seed):
     x, kept = learned(SplineLogit(iterations=10), np.random.default_rng(seed))
     far = np.vstack([x[:3], np.full((1, x.shape[1]), 1e20), np.full((1, x.shape[1]), np.nan)])
     expected = [
-        kept.coefficients[0] + literal.spline_row(row, kept.basis) @ kept.coefficients[1:]
-        for row in far
+        kept.coefficients[0] + literal.spline_row(row, kept) @ kept.coefficients[1:] for row in far
     ]
     np.testing.assert_allclose(kept.logit(far), expected, rtol=1e-9, atol=1e-9)
     alone = [kept.logit(row[None])[0] for row in far]

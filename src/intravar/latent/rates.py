@@ -10,9 +10,10 @@ leaves every q, and so the likelihood, as it is. Only patients with g at 0 and 1
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import digamma, expit, logit, polygamma
 from scipy.stats import norm
 
@@ -200,6 +201,28 @@ class PanelDraws(NamedTuple):
     g: FloatArray
     q: FloatArray
     drawn: FloatArray
+
+
+def laws_given_decisions(
+    laws: npt.ArrayLike, eligible: BoolArray, yes: BoolArray, known: BoolArray
+) -> FloatArray:
+    """Add what was decided on `known` patients to the laws of every draw, and the share eligible.
+
+    `eligible` is draw x patient.
+    """
+    groups = (eligible & yes, eligible & ~yes, ~eligible & yes, ~(eligible | yes))
+    counts = np.column_stack([(who & known).sum(axis=1) for who in groups])
+    share = counts[:, :2].sum(axis=1) / max(int(known.sum()), 1)
+    return np.column_stack([laws + counts, share])
+
+
+def without_own_decision(
+    g: npt.NDArray[Any], q: FloatArray, yes: BoolArray, known: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Average over draws: one that the own decision made likely weighs the less."""
+    weight = np.where(known, 1 / np.where(yes, q, 1 - q), 1.0)
+    total = weight.sum(axis=0)
+    return (weight * g).sum(axis=0) / total, (weight * q).sum(axis=0) / total
 
 
 #: Whose discordance is scored: that of eligible patients, or of all.

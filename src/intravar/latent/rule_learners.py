@@ -42,6 +42,7 @@ MOST_SPLINED = 40
 FURTHEST = 4.0
 #: What a column of the basis is: a value, a hinge, a product, the mark of a missing value.
 VALUE, HINGE, PRODUCT, MARK = range(4)
+Term = tuple[int, int, int, float]
 
 
 @dataclass(frozen=True)
@@ -125,21 +126,13 @@ class BoostedTrees:
     def _learn(
         self, bins: Bins, edges: list[FloatArray], decided: Observed, rows: IntArray
     ) -> KeptTrees:
+        rate, ridge, least = map(float, (self.learning_rate, self.ridge, self.least_information))
         growth = Growth(
-            start=0.0,
-            trees=self.trees,
-            depth=self.depth,
-            rate=float(self.learning_rate),
-            ridge=float(self.ridge),
-            least=float(self.least_information),
-            missing=MISSING_BIN,
-            hold=HOLD,
-            strength=STRENGTH,
+            0.0, self.trees, self.depth, rate, ridge, least, MISSING_BIN, HOLD, STRENGTH
         )
         rates = Rates(*starting_rates(decided, rows))
-        return KeptTrees(
-            edges, grow_trees(bins[rows], decided.y[rows], decided.code[rows], rates, growth)
-        )
+        trees = grow_trees(bins[rows], decided.y[rows], decided.code[rows], rates, growth)
+        return KeptTrees(edges, trees)
 
 
 @dataclass(frozen=True)
@@ -190,12 +183,12 @@ class SplineLogit:
         columns = telling(bins, decided.y, rows, MOST_SPLINED, decided.code)
         return self._learn(*self._basis(X, columns), decided, rows)
 
-    def _basis(self, X: FloatArray, covariates: IntArray) -> tuple[FloatArray, SplineTerms]:
+    def _basis(self, X: FloatArray, covariates: IntArray) -> tuple[FloatArray, KeptSplines]:
         """Return the columns, and how they are made: values, hinges, products and marks."""
         X = X[:, covariates]
         standard = Standard.of(X)
         z = standard.scaled(X)
-        terms: list[tuple[int, int, int, float]] = [(VALUE, c, c, 0.0) for c in range(z.shape[1])]
+        terms: list[Term] = [(VALUE, c, c, 0.0) for c in range(z.shape[1])]
         distinct = np.array([np.unique(z[:, c]).size for c in range(z.shape[1])])
         for c in np.flatnonzero(distinct > 10).tolist():
             terms += [(HINGE, c, c, float(k)) for k in np.quantile(z[:, c], self.knots)]
@@ -206,11 +199,11 @@ class SplineLogit:
         keep = np.flatnonzero(columns.std(axis=0) > 1e-9)
         columns, terms = columns[:, keep], [terms[at] for at in keep]
         mean, spread = columns.mean(axis=0), columns.std(axis=0)
-        basis = SplineTerms(covariates, standard, tuple(terms), mean, spread)
+        basis = KeptSplines(covariates, standard, tuple(terms), mean, spread, np.empty(0))
         return np.asarray((columns - mean) / spread), basis
 
     def _learn(
-        self, columns: FloatArray, basis: SplineTerms, decided: Observed, rows: IntArray
+        self, columns: FloatArray, basis: KeptSplines, decided: Observed, rows: IntArray
     ) -> KeptSplines:
         rates = starting_rates(decided, rows)
         width = columns.shape[1] + 1
@@ -219,43 +212,33 @@ class SplineLogit:
         given = columns[rows], decided.y[rows], decided.code[rows], prior, self.penalty
         steps = {"maxiter": self.iterations}
         best = minimize(_spline_loss, begin, given, jac=True, method="L-BFGS-B", options=steps).x
-        return KeptSplines(basis, best[:width])
+        return basis._replace(coefficients=best[:width])
 
 
-class SplineTerms(NamedTuple):
-    """How columns are made of the covariates that are looked at, standardised.
+class KeptSplines(NamedTuple):
+    """How columns are made of the covariates that are looked at, and what they weigh.
 
-    A term is a kind, the two covariates it is made of and where a hinge bends; `mean` and `spread`
-    standardise the columns.
+    Covariates are standardised; a term is a kind, the two covariates it is made of and where a
+    hinge bends; `mean` and `spread` standardise the columns. The intercept comes first.
     """
 
     covariates: IntArray
     standard: Standard
-    terms: tuple[tuple[int, int, int, float], ...]
+    terms: tuple[Term, ...]
     mean: FloatArray
     spread: FloatArray
-
-
-@dataclass(frozen=True)
-class KeptSplines:
-    """The terms of a basis and coefficients, the intercept first."""
-
-    basis: SplineTerms
     coefficients: FloatArray
 
     def logit(self, X: FloatArray) -> FloatArray:
         """Sum column by column: no row's sum depends on its neighbours."""
-        covariates, standard, terms, mean, spread = self.basis
         total = np.full(len(X), self.coefficients[0])
-        weights = self.coefficients[1:] / spread
-        for at, column in enumerate(_columns(X[:, covariates], standard, terms)):
-            total += weights[at] * (column - mean[at])
+        weights = self.coefficients[1:] / self.spread
+        for at, column in enumerate(_columns(X[:, self.covariates], self.standard, self.terms)):
+            total += weights[at] * (column - self.mean[at])
         return total
 
 
-def _columns(
-    X: FloatArray, standard: Standard, terms: Iterable[tuple[int, int, int, float]]
-) -> Iterator[FloatArray]:
+def _columns(X: FloatArray, standard: Standard, terms: Iterable[Term]) -> Iterator[FloatArray]:
     """Return every column of a basis, each row by its own values."""
     z = standard.scaled(X)
     for kind, first, second, knot in terms:

@@ -19,7 +19,12 @@ import numpy as np
 from scipy.special import gammaln
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent.rates import Law, PanelDraws
+from intravar.latent.rates import (
+    Law,
+    PanelDraws,
+    laws_given_decisions,
+    without_own_decision,
+)
 from intravar.panels import Panels
 
 #: Levels of a covariate, and rules drawn per physician.
@@ -42,19 +47,8 @@ class CommonLimits:
     laws: tuple[Law, Law] = (HIGH, LOW)
 
     @classmethod
-    def learn(
-        cls,
-        z: FloatArray,
-        columns: IntArray,
-        panels: Panels,
-        known: BoolArray,
-        random: np.random.Generator,
-        shared: FloatArray,
-    ) -> CommonLimits:
-        """Cut columns at quantiles, or between values where these are few.
-
-        Only `z` and `columns` are looked at; personal weights are learned from the rest as well.
-        """
+    def learn(cls, z: FloatArray, columns: IntArray, *_: object) -> CommonLimits:
+        """Cut columns at quantiles, or between values where these are few; nothing else counts."""
         cuts = []
         for values in z[:, columns].T:
             few = np.unique(values)
@@ -64,21 +58,16 @@ class CommonLimits:
         return cls(columns, tuple(cuts))
 
     def reader(
-        self, z: FloatArray, shared: FloatArray, panels: Panels, known: BoolArray, tested: int
-    ) -> Callable[[int, np.random.Generator], PanelDraws]:
-        """Return what reads a panel by its number; the shared rule's logit is not looked at."""
+        self, z: FloatArray, _: FloatArray, panels: Panels, known: BoolArray, tested: int
+    ) -> Callable[[slice, np.random.Generator], PanelDraws]:
+        """Return what reads a panel; the shared rule's logit is not looked at."""
         bins = np.array(
             [np.digitize(z[:, at], cuts) for at, cuts in zip(self.columns, self.cuts, strict=True)]
         )
         pairs = np.column_stack(np.tril_indices(len(bins), -1))
-
-        def read(j: int, random: np.random.Generator) -> PanelDraws:
-            part = panels.part(j)
-            return weigh_panel(
-                bins[:, part], panels.y[part], known[part], pairs, random.random(), tested
-            )
-
-        return read
+        return lambda part, random: weigh_panel(
+            bins[:, part], panels.y[part], known[part], pairs, random.random(), tested
+        )
 
 
 def weigh_panel(
@@ -113,26 +102,14 @@ def weigh_panel(
     ]
     eligible = (within[0] & within[1]) != (way == 1)
     yes = y == 1
-    counts = [
-        (who & known).sum(axis=1)
-        for who in (eligible & yes, eligible & ~yes, ~eligible & yes, ~(eligible | yes))
-    ]
-    own_laws = np.ravel(laws) + np.column_stack(counts)
-    share = (counts[0] + counts[1]) / max(n, 1)
+    own_laws = laws_given_decisions(np.ravel(laws), eligible, yes, known)
     for_it = np.where(eligible, own_laws[:, [0]], own_laws[:, [2]])
     total = for_it + np.where(eligible, own_laws[:, [1]], own_laws[:, [3]])
-    # Without the own decision: it leaves the law, and a draw that it made likely weighs less.
+    # Without the own decision, which leaves the law.
     q = (for_it - (known & yes)) / (total - known)
-    weight = np.where(known, 1 / np.where(yes, q, 1 - q), 1.0)
-    sums = weight.sum(axis=0)
+    means = without_own_decision(eligible, q, yes, known)
     some = np.arange(tested) * n_draws // max(tested, 1)
-    return PanelDraws(
-        np.column_stack([own_laws, share]),
-        0,
-        (weight * eligible).sum(axis=0) / sums,
-        (weight * q).sum(axis=0) / sums,
-        (for_it / total)[some],
-    )
+    return PanelDraws(own_laws, 0, *means, (for_it / total)[some])
 
 
 def _counts_inside(bins: IntArray, count: IntArray, pairs: IntArray, levels: int) -> IntArray:

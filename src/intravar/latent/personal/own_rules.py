@@ -73,7 +73,7 @@ def read_own_rules(
     drawn = np.empty((tested, len(panels.y)))
     for j in range(n):
         part, random = panels.part(j), panels.stream(j, seed)
-        draws = read(j, random)
+        draws = read(part, random)
         rates[j], camp[j] = mean_rates(draws.laws), draws.camp
         g[part], q[part], drawn[:, part] = draws.g, draws.q, draws.drawn
         if within == "eligible":

@@ -17,7 +17,12 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent.rates import Law, PanelDraws
+from intravar.latent.rates import (
+    Law,
+    PanelDraws,
+    laws_given_decisions,
+    without_own_decision,
+)
 from intravar.latent.rule_learners import Standard
 from intravar.learning.personal_rules import (
     Hyper,
@@ -111,18 +116,12 @@ class CommonWeights:
 
     def reader(
         self, z: FloatArray, shared: FloatArray, panels: Panels, known: BoolArray, tested: int
-    ) -> Callable[[int, np.random.Generator], PanelDraws]:
-        """Return what reads a panel by its number; see :func:`read_panel`."""
+    ) -> Callable[[slice, np.random.Generator], PanelDraws]:
+        """Return what reads a panel; see :func:`read_panel`."""
         design = design_of(z[:, self.columns], shared, self.logit)
-
-        def read(j: int, random: np.random.Generator) -> PanelDraws:
-            part = panels.part(j)
-            with interrupts_wait():
-                return read_panel(
-                    design[part], panels.y[part], known[part], self.camps, tested, random
-                )
-
-        return read
+        return lambda part, random: read_panel(
+            design[part], panels.y[part], known[part], self.camps, tested, random
+        )
 
 
 def design_of(z: FloatArray, shared: FloatArray, standard: Standard) -> FloatArray:
@@ -175,6 +174,7 @@ def _sharper(start: Hyper) -> Hyper:
     return Hyper(mean, covariance)
 
 
+@interrupts_wait()
 def read_panel(
     Z: FloatArray,
     y: IntArray,
@@ -201,20 +201,13 @@ def read_panel(
     g = expit(theta[:, :-2] @ Z.T)
     q = np.clip(low + (high - low) * g, 1e-9, 1 - 1e-9)
     yes = y == 1
-    likely = np.where(yes, q, 1 - q)
-    eligible = random.random(g.shape) < g * np.where(yes, high, 1 - high) / likely
+    chosen = g * np.where(yes, high, 1 - high) / np.where(yes, q, 1 - q)
+    eligible = random.random(g.shape) < chosen
     laws = np.tile([[*beta_law(each, -1), *beta_law(each, -2)] for each in hypers], (KEPT, 1))
-    for at, who in enumerate((eligible & yes, eligible & ~yes, ~eligible & yes, ~(eligible | yes))):
-        laws[:, at] += (who & known).sum(axis=1)
-    share = (eligible & known).sum(axis=1) / max(own.size, 1)
-    # A draw that the own decision made likely weighs the less.
-    weight = np.where(known, 1 / likely, 1.0)
-    all_draws = weight.sum(axis=0)
     return PanelDraws(
-        np.column_stack([laws, share]),
+        laws_given_decisions(laws, eligible, yes, known),
         int(np.argmax(chance)),
-        (weight * g).sum(axis=0) / all_draws,
-        (weight * q).sum(axis=0) / all_draws,
+        *without_own_decision(g, q, yes, known),
         q[np.arange(tested) * len(q) // max(tested, 1)],
     )
 
