@@ -43,7 +43,7 @@ def test_a_move_equals_the_literal_twin(seed):
     draw_panels(Z, y, np.arange(15), np.array([0, 15]), theta, mean[None], *flat, moves, chances)
     np.testing.assert_allclose(theta[0], twin, rtol=0, atol=1e-9)
     factors = np.array([0.5, 2.0])
-    found = stretched(Z, y, np.arange(15), np.array([0, 15]), theta, factors)
+    found = stretched((Z, y, np.arange(15), np.array([0, 15])), theta, factors)
     for factor, value in zip(factors, found, strict=True):
         there = np.r_[theta[0, :3] * factor, theta[0, 3:]]
         assert value == pytest.approx(log_posterior(Z, y, there, there, np.zeros((5, 5))))

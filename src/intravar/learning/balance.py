@@ -9,6 +9,7 @@ to the nearest control.
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,7 +80,7 @@ def search_balance(
             return losses
 
         result = differential_evolution(
-            BalanceLoss(array[treated], array[~treated]),
+            partial(balance_loss, treated=array[treated], controls=array[~treated]),
             bounds=[(0.0, LARGEST_WEIGHT)] * p,
             popsize=POPULATION_PER_COVARIATE,
             maxiter=generations,
@@ -100,26 +101,22 @@ def search_balance(
     )
 
 
-class BalanceLoss:
-    """The largest absolute mean difference between treated patients and their nearest controls.
+def balance_loss(weights: FloatArray, treated: FloatArray, controls: FloatArray) -> float:
+    """Return the largest absolute mean difference between treated patients and nearest controls.
+
+    The scale of the weights does not matter.
 
     Examples
     --------
-    >>> loss = BalanceLoss(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 2.0]]))
-    >>> loss(np.array([9.0, 1.0])), loss(np.array([1.0, 9.0]))
-    (2.0, 1.0)
+    >>> treated, controls = np.array([[0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> [balance_loss(np.array(weights), treated, controls) for weights in ([9.0, 1], [1.0, 9])]
+    [2.0, 1.0]
     """
-
-    def __init__(self, treated: FloatArray, controls: FloatArray) -> None:
-        self._target, self._treated, self._controls = treated.mean(axis=0), treated, controls
-
-    def __call__(self, weights: FloatArray) -> float:
-        """Return the loss under these weights, whatever their scale."""
-        scale = np.sqrt(normalised(weights))
-        # Sliding midpoints: medians would degrade when many patients share one point.
-        tree = KDTree(self._controls * scale, balanced_tree=False, compact_nodes=False)
-        matched = self._controls[tree.query(self._treated * scale)[1]]
-        return float(np.abs(self._target - matched.mean(axis=0)).max())
+    scale = np.sqrt(normalised(weights))
+    # Sliding midpoints: medians would degrade when many patients share one point.
+    tree = KDTree(controls * scale, balanced_tree=False, compact_nodes=False)
+    matched = controls[tree.query(treated * scale)[1]]
+    return float(np.abs(treated.mean(axis=0) - matched.mean(axis=0)).max())
 
 
 def normalised(weights: FloatArray) -> FloatArray:
@@ -131,6 +128,5 @@ def normalised(weights: FloatArray) -> FloatArray:
     (array([0.25, 0.75]), array([0.5, 0.5]))
     """
     total = weights.sum()
-    if total == 0.0:
-        return np.full(len(weights), 1.0 / len(weights))
-    return np.asarray(weights / total, dtype=np.float64)
+    even = np.full(len(weights), 1.0 / len(weights))
+    return np.asarray(weights / total) if total else even

@@ -185,20 +185,6 @@ class Trees:
         return np.bincount(looked_at, minlength=n_columns).astype(np.int64)
 
 
-def grow_trees(
-    bins: Bins, y: npt.NDArray[Any], code: IntArray, rates: Rates, growth: Growth
-) -> Trees:
-    """Boost F on some rows.
-
-    The outcome may be a share; `code` is the position of every row's physician among the rates,
-    which are known or where to begin.
-    """
-    if not bins.size:
-        growth = growth._replace(trees=0)
-    with interrupts_wait():
-        return _boost(bins, y.astype(np.float64), code, rates, growth)
-
-
 @njit(cache=True, nogil=True)
 def _histograms(bins, node, gradient, curvature, width, parent, sums, size):  # type: ignore[no-untyped-def]
     """Sum gradients and curvatures per node, column and bin into `sums`.
@@ -361,12 +347,22 @@ def _new_rates(expected: FloatArray, strength: float) -> FloatArray:
     return rates
 
 
-def _boost(bins: Bins, y: FloatArray, code: IntArray, rates: Rates, growth: Growth) -> Trees:
-    """Boost F on the rows of `bins`.
+def grow_trees(
+    bins: Bins, y: npt.NDArray[Any], code: IntArray, rates: Rates, growth: Growth
+) -> Trees:
+    """Boost F on some rows.
 
-    Where a node does not split, every row goes to the left. Of very many columns those are looked
-    at that part best what the trees before have left.
+    The outcome may be a share; `code` is the position of every row's physician among the rates,
+    which are known or where to begin. Where a node does not split, every row goes to the left. Of
+    very many columns those are looked at that part best what the trees before have left.
     """
+    if not bins.size:
+        growth = growth._replace(trees=0)
+    with interrupts_wait():
+        return _boost(bins, y.astype(np.float64), code, rates, growth)
+
+
+def _boost(bins: Bins, y: FloatArray, code: IntArray, rates: Rates, growth: Growth) -> Trees:
     n, inner = len(bins), 2**growth.depth - 1
     columns = np.zeros((growth.trees, inner), np.uint16)
     cuts = np.full((growth.trees, inner), growth.missing, np.uint8)

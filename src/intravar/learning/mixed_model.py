@@ -8,7 +8,6 @@ dense matrix over physicians, and without units the search stops early when phys
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -111,48 +110,37 @@ def fit_mixed_model(
     # overflows, which would end the search.
     highest = np.full_like(sd, np.inf)
     highest[design.shape[1]] = log_sd_prior_sd
-    search = _Search(sd, highest, max_iterations, tolerance)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return model.fit_vb(mean=np.zeros_like(sd), sd=sd, fit_method=search)
+    start, units = (
+        np.append(np.zeros_like(sd), np.log(sd)),
+        np.append(sd, np.full_like(sd, 0.5**0.5)),
+    )
+    bounds = Bounds(ub=(np.append(np.full_like(sd, np.inf), np.log(highest)) - start) / units)
+    options = {
+        "maxiter": max_iterations,
+        "maxfun": 10 * max_iterations,
+        "maxcor": _MEMORY,
+        "gtol": tolerance,
+        "ftol": 0.0,
+    }
 
-
-@dataclass(frozen=True)
-class _Search:
-    """L-BFGS from zero means and these standard deviations, in units of the parameters.
-
-    It takes the place of a method of ``scipy.optimize.minimize``; statsmodels would begin with
-    larger standard deviations.
-    """
-
-    sd: FloatArray
-    highest_sd: FloatArray
-    max_iterations: int
-    tolerance: float
-
-    def __call__(self, loss: Any, _: FloatArray, *, jac: Any, **unused: Any) -> OptimizeResult:
-        """Return where the loss is least; a success where slopes are small."""
-        start = np.concatenate([np.zeros_like(self.sd), np.log(self.sd)])
-        units = np.concatenate([self.sd, np.full_like(self.sd, np.sqrt(0.5))])
-        highest = np.concatenate([np.full_like(self.sd, np.inf), np.log(self.highest_sd)])
+    def search(loss: Any, _: FloatArray, *, jac: Any, **unused: Any) -> OptimizeResult:
+        """Return where the loss is least; statsmodels would begin with larger deviations."""
         result = minimize(
             lambda steps: loss(start + units * steps),
             np.zeros_like(start),
             jac=lambda steps: jac(start + units * steps) * units,
             method="L-BFGS-B",
-            bounds=Bounds(ub=(highest - start) / units),
-            options={
-                "maxiter": self.max_iterations,
-                "maxfun": 10 * self.max_iterations,
-                "maxcor": _MEMORY,
-                "gtol": self.tolerance,
-                "ftol": 0.0,
-            },
+            bounds=bounds,
+            options=options,
         )
         result.x = start + units * result.x
         small = float(np.abs(result.jac).max()) < _SMALL_SLOPE
-        result.success = result.nit < self.max_iterations and small
+        result.success = result.nit < max_iterations and small
         return result
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return model.fit_vb(mean=np.zeros_like(sd), sd=sd, fit_method=search)
 
 
 def pearson_residuals(y: npt.ArrayLike, probability: npt.ArrayLike) -> FloatArray:

@@ -30,12 +30,7 @@ import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.learning.personal_rules_kernel import (
-    EDGE,
-    draw_panels,
-    fit_panels,
-    predict_rows,
-)
+from intravar.learning.personal_rules_kernel import EDGE, draw_panels, fit_panels, predict_rows
 from intravar.seeds import stream
 
 #: Standard deviation of slopes, and of logits of rates, from which the search starts.
@@ -81,6 +76,8 @@ class Sampling:
 ESTIMATED = Sampling()
 
 
+#: Design and decisions of all rows; rows in order of physician, and where each physician's begin.
+Table = tuple[FloatArray, IntArray, IntArray, IntArray]
 #: Gaussians to move by: roots of their covariances, middles, and how they differ from the prior.
 Ellipse = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
@@ -116,10 +113,8 @@ class PersonalRules:
 
     def predict(self, Z: FloatArray, code: IntArray, rows: IntArray) -> FloatArray:
         """Return P(yes) of some rows with their physicians."""
-        # One layout: for every other one the loop would be compiled once more.
         Z = np.ascontiguousarray(Z)
-        p_yes: FloatArray = predict_rows(Z, code, rows, self.theta, self.covariance)
-        return p_yes
+        return np.asarray(predict_rows(Z, code, rows, self.theta, self.covariance))
 
     def take(self, among: IntArray) -> PersonalRules:
         """Return the rules of some physicians."""
@@ -155,6 +150,13 @@ def sorted_panels(code: IntArray, rows: IntArray, n_physicians: int) -> tuple[In
     return order, np.concatenate([[0], np.cumsum(sizes)])
 
 
+def _table(Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, n: int) -> Table:
+    """Return the table of some rows, without physicians who have none."""
+    order, begin = sorted_panels(code, rows, n)
+    # One layout of Z: for every other one the loops would be compiled once more.
+    return np.ascontiguousarray(Z), y, order, np.unique(begin)
+
+
 def start_hyper(n_columns: int) -> Hyper:
     """Return where the search for the common part begins."""
     sd = np.r_[np.full(n_columns, SLOPE_SD), RATE_SD, RATE_SD]
@@ -162,27 +164,19 @@ def start_hyper(n_columns: int) -> Hyper:
 
 
 def learn_hyper(
-    Z: FloatArray,
-    y: IntArray,
-    code: IntArray,
-    rows: IntArray,
-    n_physicians: int,
-    start: Hyper | None = None,
+    Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, n: int, start: Hyper | None = None
 ) -> Hyper:
-    """Estimate mean and covariance of the physicians' parameters from some rows.
+    """Estimate mean and covariance of the parameters of `n` physicians from some rows.
 
     The first column of Z is constant; physicians without rows are left out. A neighbouring fit to
     begin with saves rounds.
     """
-    hyper, Z = start or start_hyper(Z.shape[1]), np.ascontiguousarray(Z)
-    order, begin = sorted_panels(code, rows, n_physicians)
-    begin = np.unique(begin)
-    theta = np.tile(hyper.mean, (len(begin) - 1, 1))
+    hyper, table = start or start_hyper(Z.shape[1]), _table(Z, y, code, rows, n)
+    theta = np.tile(hyper.mean, (len(table[3]) - 1, 1))
     for _ in range(ROUNDS):
         precision = np.linalg.inv(hyper.covariance)
-        covariance, _, gradient, information = fit_panels(
-            Z, y, order, begin, theta, hyper.mean, precision, 3
-        )
+        fitted = fit_panels(*table, theta, hyper.mean, precision, 3)
+        covariance, _, gradient, information = fitted
         away = theta - hyper.mean
         shift = away.mean(axis=0)
         spread = held_back_covariance(away - shift, covariance.sum(axis=0))
@@ -192,7 +186,9 @@ def learn_hyper(
         mean = hyper.mean + shift + push
         mean[-2:] = np.clip(mean[-2:], -LARGEST_LOGIT, LARGEST_LOGIT)
         theta += push
-        settled = _settled(hyper, mean, spread)
+        old, new = np.sqrt(np.diag(hyper.covariance)), np.sqrt(np.diag(spread))
+        still = (np.abs(new - old) <= SETTLED * (old + 0.05)).all()
+        settled = still and (np.abs(mean - hyper.mean) <= SETTLED * (1 + old)).all()
         hyper = Hyper(mean, spread)
         if settled:
             break
@@ -200,17 +196,11 @@ def learn_hyper(
 
 
 def sampled_hyper(
-    Z: FloatArray,
-    y: IntArray,
-    code: IntArray,
-    rows: IntArray,
-    n_physicians: int,
-    start: Hyper,
-    seed: int,
+    Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, n: int, start: Hyper, seed: int
 ) -> Hyper:
-    """Estimate the same from draws of the parameters, which `seed` names."""
+    """Estimate the same from draws of the parameters of `n` physicians, which `seed` names."""
     random = stream(seed, "prediction", "draws")
-    return Hyper.average(hyper_rounds(Z, y, code, rows, n_physicians, start, random))
+    return Hyper.average(hyper_rounds(Z, y, code, rows, n, start, random))
 
 
 def hyper_rounds(
@@ -218,16 +208,14 @@ def hyper_rounds(
     y: IntArray,
     code: IntArray,
     rows: IntArray,
-    n_physicians: int,
+    n: int,
     start: Hyper,
     random: np.random.Generator,
     how: Sampling = ESTIMATED,
 ) -> list[Hyper]:
     """Return mean and covariance of the physicians' parameters as drawn in the later rounds."""
-    Z = np.ascontiguousarray(Z)
-    order, begin = sorted_panels(code, rows, n_physicians)
-    begin = np.unique(begin)
-    J, m = len(begin) - 1, len(start.mean)
+    table = _table(Z, y, code, rows, n)
+    J, m = len(table[3]) - 1, len(start.mean)
     hyper = Hyper(start.mean.copy(), start.covariance)
     hyper.mean[-2:] = np.clip(hyper.mean[-2:], -START_LIMIT, START_LIMIT)
     theta, mode = (np.tile(hyper.mean, (J, 1)) for _ in range(2))
@@ -236,14 +224,14 @@ def hyper_rounds(
         ellipses = [prior_ellipse(hyper.mean, hyper.covariance, J)]
         if how.near and number % LOOK_AGAIN == 0:
             precision = np.linalg.inv(hyper.covariance)
-            spread = fit_panels(Z, y, order, begin, mode, hyper.mean, precision, 5)[0]
+            spread = fit_panels(*table, mode, hyper.mean, precision, 5)[0]
         if how.near:
             ellipses.append(near_ellipse(hyper.mean, hyper.covariance, mode, spread))
         for ellipse, moves in zip(ellipses, (how.moves, how.near), strict=False):
-            move_along(ellipse, moves, theta, (Z, y, order, begin), random)
+            move_along(ellipse, moves, theta, table, random)
         if how.near:
             put_upright(theta)
-        theta[:, :-2] *= _stretch(Z, y, order, begin, theta, how.largest)
+        theta[:, :-2] *= _stretch(table, theta, how.largest)
         mean = theta.mean(axis=0)
         covariance = held_back_covariance(theta - mean, np.zeros((m, m)), how.sd)
         if how.near:
@@ -286,29 +274,18 @@ def near_ellipse(
 
 
 def move_along(
-    ellipse: Ellipse,
-    moves: int,
-    theta: FloatArray,
-    table: tuple[FloatArray, IntArray, IntArray, IntArray],
-    random: np.random.Generator,
+    ellipse: Ellipse, moves: int, theta: FloatArray, table: Table, random: np.random.Generator
 ) -> None:
     """Move the parameters of every physician so often, in place; see :func:`draw_panels`."""
-    (Z, y, order, begin), (root, middle, pull, bend) = table, ellipse
+    root, middle, pull, bend = ellipse
     steps = random.standard_normal((len(theta), moves, theta.shape[1])) @ np.swapaxes(root, -1, -2)
     chances = random.random((len(theta), moves, CHANCES))
-    draw_panels(Z, y, order, begin, theta, middle, pull, bend, steps, chances)
+    draw_panels(*table, theta, middle, pull, bend, steps, chances)
 
 
-def _stretch(
-    Z: FloatArray,
-    y: IntArray,
-    order: IntArray,
-    begin: IntArray,
-    theta: FloatArray,
-    most: float,
-) -> float:
+def _stretch(table: Table, theta: FloatArray, most: float) -> float:
     """Return the factor of everybody's weights under which the decisions are likeliest, nearly."""
-    below, here, above = stretched(Z, y, order, begin, theta, np.exp([-TRIED, 0.0, TRIED]))
+    below, here, above = stretched(table, theta, np.exp([-TRIED, 0.0, TRIED]))
     bend, slope = above - 2 * here + below, 0.5 * (above - below)
     step = -TRIED * slope / bend if bend < 0 else np.sign(slope) * TRIED
     weights = theta[:, :-2]
@@ -317,15 +294,9 @@ def _stretch(
     return float(min(factor, max(most / largest, 1.0 - LARGEST_STRETCH)))
 
 
-def stretched(
-    Z: FloatArray,
-    y: IntArray,
-    order: IntArray,
-    begin: IntArray,
-    theta: FloatArray,
-    factors: FloatArray,
-) -> list[float]:
+def stretched(table: Table, theta: FloatArray, factors: FloatArray) -> list[float]:
     """Return the log-likelihood of all if everybody's weights were multiplied by each factor."""
+    Z, y, order, begin = table
     own = np.repeat(theta, np.diff(begin), axis=0)
     eta = np.einsum("ik,ik->i", Z[order], own[:, :-2])
     low, high = expit(own[:, -2]), expit(own[:, -1])
@@ -364,12 +335,6 @@ def held_back_covariance(
     prior = sd**2 * np.eye(m)
     covariance = (J * covariance + PRIOR_PHYSICIANS * prior) / (J + PRIOR_PHYSICIANS)
     return np.asarray(covariance + LEAST_VARIANCE * np.eye(m))
-
-
-def _settled(before: Hyper, mean: FloatArray, covariance: FloatArray) -> bool:
-    old, new = np.sqrt(np.diag(before.covariance)), np.sqrt(np.diag(covariance))
-    still = np.abs(new - old) <= SETTLED * (old + 0.05)
-    return bool(still.all() and (np.abs(mean - before.mean) <= SETTLED * (1 + old)).all())
 
 
 CAMP_ROUNDS = 20
@@ -436,12 +401,7 @@ def find_camps(theta: FloatArray, n_camps: int) -> tuple[IntArray, FloatArray]:
 
 
 def learn_camps(
-    Z: FloatArray,
-    y: IntArray,
-    code: IntArray,
-    rows: IntArray,
-    rules: PersonalRules,
-    n_camps: int,
+    Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, rules: PersonalRules, n_camps: int
 ) -> CampRules:
     """Learn the rule of every camp, and what is common to thresholds and rates around it.
 
