@@ -8,6 +8,7 @@ dense matrix over physicians, and without units the search stops early when phys
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -110,37 +111,40 @@ def fit_mixed_model(
     # overflows, which would end the search.
     highest = np.full_like(sd, np.inf)
     highest[design.shape[1]] = log_sd_prior_sd
-    start, units = (
-        np.append(np.zeros_like(sd), np.log(sd)),
-        np.append(sd, np.full_like(sd, 0.5**0.5)),
-    )
-    bounds = Bounds(ub=(np.append(np.full_like(sd, np.inf), np.log(highest)) - start) / units)
-    options = {
-        "maxiter": max_iterations,
-        "maxfun": 10 * max_iterations,
-        "maxcor": _MEMORY,
-        "gtol": tolerance,
-        "ftol": 0.0,
-    }
+    search = _search(sd, highest, max_iterations, tolerance)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return model.fit_vb(mean=np.zeros_like(sd), sd=sd, fit_method=search)
+
+
+def _search(
+    sd: FloatArray, highest_sd: FloatArray, max_iterations: int, tolerance: float
+) -> Callable[..., OptimizeResult]:
+    """Return L-BFGS from zero means and these standard deviations, in units of the parameters.
+
+    It takes the place of a method of ``scipy.optimize.minimize``; statsmodels would begin with
+    larger standard deviations. A search is a success where slopes are small.
+    """
+    start = np.append(np.zeros_like(sd), np.log(sd))
+    units = np.append(sd, np.full_like(sd, np.sqrt(0.5)))
+    highest = np.append(np.full_like(sd, np.inf), np.log(highest_sd))
+    options = {"maxiter": max_iterations, "maxfun": 10 * max_iterations, "maxcor": _MEMORY}
 
     def search(loss: Any, _: FloatArray, *, jac: Any, **unused: Any) -> OptimizeResult:
-        """Return where the loss is least; statsmodels would begin with larger deviations."""
         result = minimize(
             lambda steps: loss(start + units * steps),
             np.zeros_like(start),
             jac=lambda steps: jac(start + units * steps) * units,
             method="L-BFGS-B",
-            bounds=bounds,
-            options=options,
+            bounds=Bounds(ub=(highest - start) / units),
+            options=options | {"gtol": tolerance, "ftol": 0.0},
         )
         result.x = start + units * result.x
         small = float(np.abs(result.jac).max()) < _SMALL_SLOPE
         result.success = result.nit < max_iterations and small
         return result
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return model.fit_vb(mean=np.zeros_like(sd), sd=sd, fit_method=search)
+    return search
 
 
 def pearson_residuals(y: npt.ArrayLike, probability: npt.ArrayLike) -> FloatArray:
