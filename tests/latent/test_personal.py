@@ -6,9 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.latent.calibration import log_score
-from intravar.latent.personal.heterogeneity import RIDGE, most_personal_columns, own_rule_evidence
 from intravar.latent.personal.limits import CommonLimits
-from intravar.latent.personal.own_rules import read_own_rules
+from intravar.latent.personal.own_rules import (
+    RIDGE,
+    most_personal_columns,
+    own_rule_evidence,
+    read_own_rules,
+)
 from intravar.latent.personal.weights import CommonWeights
 from intravar.latent.rates import safe_interval
 from intravar.latent.rule_learners import Standard

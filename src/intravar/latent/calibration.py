@@ -319,6 +319,13 @@ def decision_log_likelihood(
     return log_score(p_low[who] + (p_high - p_low)[who] * g, decided.y[rows])
 
 
+def one_class_log_likelihood(decided: Observed, rest: IntArray, own: IntArray) -> float:
+    """Return the log-likelihood of decisions, each physician's share learned from `rest`."""
+    total, given = decided.counts_of(rest)
+    share = (given + 2 * decided.y[rest].mean()) / (total + 2)
+    return decision_log_likelihood(np.zeros(len(own)), decided, own, share, share)
+
+
 def log_score(q: FloatArray, y: IntArray) -> float:
     """Return the log-likelihood of decisions under predicted probabilities.
 

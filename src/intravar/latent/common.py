@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.crossfit import FoldRule, cross_fit
 from intravar.latent.personal import own_rules
-from intravar.latent.personal.heterogeneity import strongest_evidence
 from intravar.latent.rates import Anchors, LatentReading, Within, find_anchors
-from intravar.latent.rule_learners import RuleLearner, Standard
+from intravar.latent.rule_learners import FoldRule, RuleLearner, Standard, cross_fit
 from intravar.latent.shared_rule import (
     SharedRule,
     everybody_eligible,
@@ -164,11 +162,11 @@ def _compete(
     q, shared, facts, seed = reading.q, common.shared, common.facts, settings.seed
     standard = Standard.of(panels.covariates)
     z = standard(panels.covariates)
-    evidence = strongest_evidence(z, panels, q)
+    evidence = own_rules.strongest_evidence(z, panels, q)
     facts |= {"own_rule_evidence_": evidence, "own_rules_": evidence > own_rules.EVIDENCE}
     if shared.everybody:
         # Too few patients for a learner of any rule may be enough for a simple one.
-        evidence = max(evidence, strongest_evidence(z, panels, q, common_too=True))
+        evidence = max(evidence, own_rules.strongest_evidence(z, panels, q, common_too=True))
     if evidence <= own_rules.EVIDENCE and not shared.thresholds:
         return common, reading
     to_beat = held_out_on_first(logits[1], panels, fold, shared)

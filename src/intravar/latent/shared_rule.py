@@ -23,8 +23,8 @@ from intravar.latent.calibration import (
     Counts,
     calibrate,
     count,
+    one_class_log_likelihood,
 )
-from intravar.latent.crossfit import one_class_log_likelihood
 from intravar.latent.rates import LatentReading, Law, Posterior, Within
 from intravar.observed import Observed
 from intravar.panels import Panels
