@@ -31,18 +31,7 @@ from intravar.latent.calibration import (
     one_class_log_likelihood,
     starting_rates,
 )
-from intravar.learning.boosted_trees import (
-    MOST_SEEN,
-    Bins,
-    Growth,
-    Rates,
-    Trees,
-    bin_edges,
-    binned,
-    coarse_bins,
-    grow_trees,
-    telling,
-)
+from intravar.learning import boosted_trees
 from intravar.observed import Observed
 from intravar.processes import in_threads
 
@@ -136,19 +125,19 @@ class BoostedTrees:
 
     def prepare(self, X: FloatArray) -> PreparedRule:
         """Bin the covariates."""
-        edges = bin_edges(X, MOST_BINS)
-        return partial(self._learn, binned(X, edges, MISSING_BIN), edges)
+        edges = boosted_trees.bin_edges(X, MOST_BINS)
+        return partial(self._learn, boosted_trees.binned(X, edges, MISSING_BIN), edges)
 
     def _learn(
-        self, bins: Bins, edges: list[FloatArray], decided: Observed, rows: IntArray
+        self, bins: boosted_trees.Bins, edges: list[FloatArray], decided: Observed, rows: IntArray
     ) -> KeptTrees:
         rate, ridge, least = map(float, (self.learning_rate, self.ridge, self.least_information))
-        growth = Growth(
+        growth = boosted_trees.Growth(
             0.0, self.trees, self.depth, rate, ridge, least, MISSING_BIN, HOLD, STRENGTH
         )
-        rates = Rates(*starting_rates(decided, rows))
-        trees = grow_trees(bins[rows], decided.y[rows], decided.code[rows], rates, growth)
-        return KeptTrees(edges, trees)
+        rates = boosted_trees.Rates(*starting_rates(decided, rows))
+        table = bins[rows], decided.y[rows], decided.code[rows]
+        return KeptTrees(edges, boosted_trees.grow_trees(*table, rates, growth))
 
 
 @dataclass(frozen=True)
@@ -156,11 +145,11 @@ class KeptTrees:
     """Trees, and where covariates are cut for them."""
 
     edges: list[FloatArray]
-    trees: Trees
+    trees: boosted_trees.Trees
 
     def logit(self, X: FloatArray) -> FloatArray:
         """See :class:`Rule`."""
-        return self.trees.scores(binned(X, self.edges, MISSING_BIN))
+        return self.trees.scores(boosted_trees.binned(X, self.edges, MISSING_BIN))
 
 
 @dataclass
@@ -188,15 +177,15 @@ class SplineLogit:
 
     def prepare(self, X: FloatArray) -> PreparedRule:
         """Build the basis; of very many covariates, not before it is known which ones tell."""
-        if X.shape[1] > MOST_SEEN:
-            return partial(self._learn_of_many, X, coarse_bins(X))
+        if X.shape[1] > boosted_trees.MOST_SEEN:
+            return partial(self._learn_of_many, X, boosted_trees.coarse_bins(X))
         return partial(self._learn, *self._basis(X, np.arange(X.shape[1])))
 
     def _learn_of_many(
-        self, X: FloatArray, bins: Bins, decided: Observed, rows: IntArray
+        self, X: FloatArray, bins: boosted_trees.Bins, decided: Observed, rows: IntArray
     ) -> KeptSplines:
         """Learn from the covariates that tell most of the decisions on the rows."""
-        columns = telling(bins, decided.y, rows, MOST_SPLINED, decided.code)
+        columns = boosted_trees.telling(bins, decided.y, rows, MOST_SPLINED, decided.code)
         return self._learn(*self._basis(X, columns), decided, rows)
 
     def _basis(self, X: FloatArray, covariates: IntArray) -> tuple[FloatArray, KeptSplines]:

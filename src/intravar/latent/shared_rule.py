@@ -14,17 +14,7 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent import rates
-from intravar.latent.calibration import (
-    SHIFT_POINTS,
-    STRENGTH,
-    TIGHT,
-    Calibration,
-    Counts,
-    calibrate,
-    count,
-    one_class_log_likelihood,
-)
+from intravar.latent import calibration, rates
 from intravar.latent.rates import LatentReading, Law, Posterior, Within
 from intravar.observed import Observed
 from intravar.panels import Panels
@@ -174,7 +164,7 @@ def _information(
     information: FloatArray = (slopes * (count / (q * (1.0 - q)))) @ slopes.T
     for at, rate in enumerate((high, low)):
         p = np.clip(rate, 1e-3, 1.0 - 1e-3)
-        information[at, at] += STRENGTH / (p * (1.0 - p))
+        information[at, at] += calibration.STRENGTH / (p * (1.0 - p))
     return information
 
 
@@ -253,7 +243,7 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
     `thresholds` says whether thresholds may be personal, where the data ask for it.
     """
     for sign in (1.0, -1.0):
-        counts = count(sign * logit, panels)
+        counts = calibration.count(sign * logit, panels)
         fit, personal = _final(counts, thresholds)
         # Where the classes come out switched: the eligible are those decided for more often.
         if fit.mean_high.mean() >= fit.mean_low.mean():
@@ -263,7 +253,7 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
         fit.intercept,
         fit.slope,
         fit.shifts,
-        -0.5 * SHIFT_POINTS**2 if personal else np.zeros(1),
+        -0.5 * calibration.SHIFT_POINTS**2 if personal else np.zeros(1),
         map_covariance(counts, fit),
         sign=sign,
         path=np.array(fit.path),
@@ -274,12 +264,12 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
 
 def everybody_eligible(panels: Panels) -> SharedRule:
     """Learn the law of the rates where there is no rule: g is 1 for all."""
-    counts, one = count(np.zeros(len(panels.y)), panels), np.zeros(1)
+    counts, one = calibration.count(np.zeros(len(panels.y)), panels), np.zeros(1)
     rule = SharedRule(counts.score, np.inf, 0.0, one, one, np.zeros((2, 2)), everybody=True)
     return _with_laws(rule, counts, panels)
 
 
-def _with_laws(rule: SharedRule, counts: Counts, panels: Panels) -> SharedRule:
+def _with_laws(rule: SharedRule, counts: calibration.Counts, panels: Panels) -> SharedRule:
     """Return the same with its bins, and the laws that everybody's rates most likely come from."""
     likely = likelihoods(counts.bin_of_patient, panels.y, panels.first, rule)
     laws = rates.learn_laws(*likely)
@@ -293,14 +283,14 @@ def _with_laws(rule: SharedRule, counts: Counts, panels: Panels) -> SharedRule:
     )
 
 
-def map_covariance(counts: Counts, fit: Calibration) -> FloatArray:
+def map_covariance(counts: calibration.Counts, fit: calibration.Calibration) -> FloatArray:
     """Return the covariance of intercept and slope of the map from scores to g.
 
     Rates are read from g = sigma(a + b score), and a and b are estimates. With few patients in all,
     whatever the number per physician, that doubt is larger than the one about a physician's own
     counts. It follows from the joint Fisher information of map and rates in one pass.
     """
-    shared = np.diag(1 / np.square(TIGHT[1][:2]))
+    shared = np.diag(1 / np.square(calibration.TIGHT[1][:2]))
     first = np.searchsorted(counts.physician, np.arange(counts.n_physicians + 1))
     for j, shift in enumerate(fit.shift):
         part = slice(first[j], first[j + 1])
@@ -321,16 +311,16 @@ def held_out_on_first(
     """
     rest, own = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
     if shared.everybody:
-        return one_class_log_likelihood(decided, rest, own)
-    fit, _ = _final(count(nested, decided, rest), shared.thresholds)
+        return calibration.one_class_log_likelihood(decided, rest, own)
+    fit, _ = _final(calibration.count(nested, decided, rest), shared.thresholds)
     return fit.log_likelihood_of(nested, decided, own)
 
 
-def _final(counts: Counts, thresholds: bool) -> tuple[Calibration, bool]:
+def _final(counts: calibration.Counts, thresholds: bool) -> tuple[calibration.Calibration, bool]:
     """Calibrate with scores that are calibrated already; say whether thresholds are personal."""
-    fit = calibrate(counts, tight=True)
+    fit = calibration.calibrate(counts, tight=True)
     if thresholds:
-        personal = calibrate(counts, fit, personal=True, tight=True)
+        personal = calibration.calibrate(counts, fit, personal=True, tight=True)
         if personal.log_likelihood > fit.log_likelihood + THRESHOLD_MARGIN:
             return personal, True
     return fit, False

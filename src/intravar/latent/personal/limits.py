@@ -19,12 +19,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent.rates import (
-    Law,
-    PanelDraws,
-    laws_given_decisions,
-    without_own_decision,
-)
+from intravar.latent import rates
 from intravar.panels import Panels
 
 #: Levels of a covariate, and rules drawn per physician.
@@ -44,7 +39,7 @@ class CommonLimits:
     cuts: tuple[FloatArray, ...]
 
     name = "personal limits"
-    laws: tuple[Law, Law] = (HIGH, LOW)
+    laws: tuple[rates.Law, rates.Law] = (HIGH, LOW)
 
     @classmethod
     def learn(cls, z: FloatArray, columns: IntArray, *_: object) -> CommonLimits:
@@ -59,7 +54,7 @@ class CommonLimits:
 
     def reader(
         self, z: FloatArray, _: FloatArray, panels: Panels, known: BoolArray, tested: int
-    ) -> Callable[[slice, np.random.Generator], PanelDraws]:
+    ) -> Callable[[slice, np.random.Generator], rates.PanelDraws]:
         """Return what reads a panel; the shared rule's logit is not looked at."""
         bins = np.array(
             [np.digitize(z[:, at], cuts) for at, cuts in zip(self.columns, self.cuts, strict=True)]
@@ -80,8 +75,8 @@ def weigh_panel(
     *,
     levels: int = LEVELS,
     n_draws: int = DRAWS,
-    laws: tuple[Law, Law] = (HIGH, LOW),
-) -> PanelDraws:
+    laws: tuple[rates.Law, rates.Law] = (HIGH, LOW),
+) -> rates.PanelDraws:
     """Draw rules of two limits from their exact posterior.
 
     `bins` holds the level of every patient, covariate x patient. Decisions on `known` patients
@@ -102,14 +97,14 @@ def weigh_panel(
     ]
     eligible = (within[0] & within[1]) != (way == 1)
     yes = y == 1
-    own_laws = laws_given_decisions(np.ravel(laws), eligible, yes, known)
+    own_laws = rates.laws_given_decisions(np.ravel(laws), eligible, yes, known)
     for_it = np.where(eligible, own_laws[:, [0]], own_laws[:, [2]])
     total = for_it + np.where(eligible, own_laws[:, [1]], own_laws[:, [3]])
     # Without the own decision, which leaves the law.
     q = (for_it - (known & yes)) / (total - known)
-    means = without_own_decision(eligible, q, yes, known)
+    means = rates.without_own_decision(eligible, q, yes, known)
     some = np.arange(tested) * n_draws // max(tested, 1)
-    return PanelDraws(own_laws, 0, *means, (for_it / total)[some])
+    return rates.PanelDraws(own_laws, 0, *means, (for_it / total)[some])
 
 
 def _counts_inside(bins: IntArray, count: IntArray, pairs: IntArray, levels: int) -> IntArray:
@@ -128,7 +123,7 @@ def _counts_inside(bins: IntArray, count: IntArray, pairs: IntArray, levels: int
 
 
 def _log_evidence(
-    inside: IntArray, inside_for: IntArray, n: int, n_for: int, laws: tuple[Law, Law]
+    inside: IntArray, inside_for: IntArray, n: int, n_for: int, laws: tuple[rates.Law, rates.Law]
 ) -> FloatArray:
     """Return the log marginal likelihood of every rule, those inside eligible, then the others."""
     high, low = (

@@ -17,26 +17,9 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.latent.rates import (
-    Law,
-    PanelDraws,
-    laws_given_decisions,
-    without_own_decision,
-)
+from intravar.latent import rates
 from intravar.latent.rule_learners import Standard
-from intravar.learning.personal_rules import (
-    Hyper,
-    PersonalRules,
-    Sampling,
-    find_camps,
-    fit_rules,
-    hyper_rounds,
-    learn_hyper,
-    move_along,
-    near_ellipse,
-    prior_ellipse,
-    put_upright,
-)
+from intravar.learning import personal_rules
 from intravar.panels import Panels
 from intravar.processes import interrupts_wait
 
@@ -48,7 +31,7 @@ MOST_CAMPS, CAMP_ROUNDS = 4, 2
 #: What another camp must gain in log-likelihood, beside what Schwarz's criterion asks for.
 CAMP_PRICE = 2.0
 #: The weights of a sharp rule are large.
-SAMPLING = Sampling(rounds=160, moves=1, near=3, sd=1.0, largest=30.0)
+SAMPLING = personal_rules.Sampling(rounds=160, moves=1, near=3, sd=1.0, largest=30.0)
 #: Sampling begins with weights that are so many times the modes', and with these logits of rates:
 #: from flat rules and rates near 0 and 1 it would take long to find sharp rules loosely followed.
 SHARPER, START_RATES, START_VARIANCE = 5.0, (-3.0, 1.1), 0.7
@@ -63,8 +46,8 @@ class Camp:
     """What is common to a camp: its share of the physicians, and mean and covariance of theirs."""
 
     share: float
-    drawn: tuple[Hyper, ...]
-    middle: Hyper
+    drawn: tuple[personal_rules.Hyper, ...]
+    middle: personal_rules.Hyper
 
 
 @dataclass(frozen=True)
@@ -81,7 +64,7 @@ class CommonWeights:
     name = "personal weights"
 
     @property
-    def laws(self) -> tuple[Law, Law]:
+    def laws(self) -> tuple[rates.Law, rates.Law]:
         """Beta laws of p_high and p_low in the largest camp."""
         largest = max(self.camps, key=lambda camp: camp.share)
         return beta_law(largest.middle, -1), beta_law(largest.middle, -2)
@@ -108,15 +91,16 @@ class CommonWeights:
             member, starts = divide_into_camps(table, rows, J)
             for number, start in enumerate(starts):
                 own = rows[member[panels.code[rows]] == number]
-                drawn = hyper_rounds(*table, own, J, _sharper(start), random, SAMPLING)
+                begin = _sharper(start)
+                drawn = personal_rules.hyper_rounds(*table, own, J, begin, random, SAMPLING)
                 some = tuple(drawn[:: max(1, len(drawn) // CHAINS)][:CHAINS])
                 share = float(np.mean(member == number))
-                camps.append(Camp(share, some, Hyper.average(drawn)))
+                camps.append(Camp(share, some, personal_rules.Hyper.average(drawn)))
         return cls(columns, logit, tuple(camps))
 
     def reader(
         self, z: FloatArray, shared: FloatArray, panels: Panels, known: BoolArray, tested: int
-    ) -> Callable[[slice, np.random.Generator], PanelDraws]:
+    ) -> Callable[[slice, np.random.Generator], rates.PanelDraws]:
         """Return what reads a panel; see :func:`read_panel`."""
         design = design_of(z[:, self.columns], shared, self.logit)
         return lambda part, random: read_panel(
@@ -134,7 +118,7 @@ def design_of(z: FloatArray, shared: FloatArray, standard: Standard) -> FloatArr
 
 def divide_into_camps(
     table: Table, rows: IntArray, n_physicians: int
-) -> tuple[IntArray, list[Hyper]]:
+) -> tuple[IntArray, list[personal_rules.Hyper]]:
     """Return every physician's camp, and what is common to each; as many as are worth it.
 
     Physicians are put into camps by the directions of their weights, then, again and again, into
@@ -142,21 +126,21 @@ def divide_into_camps(
     everybody's decisions likelier by more than a mean and a variance of every parameter are worth
     by Schwarz's criterion (Annals of Statistics 1978;6:461-464), doubled.
     """
-    everybody = learn_hyper(*table, rows, n_physicians)
-    rules = fit_rules(*table, rows, n_physicians, everybody)
+    everybody = personal_rules.learn_hyper(*table, rows, n_physicians)
+    rules = personal_rules.fit_rules(*table, rows, n_physicians, everybody)
     price = CAMP_PRICE * len(everybody.mean) * np.log(n_physicians)
     best = np.zeros(n_physicians, dtype=np.int64), [everybody]
     most = rules.evidence.sum()
     for n_camps in range(2, min(MOST_CAMPS, n_physicians) + 1):
-        camp = find_camps(rules.theta, n_camps)[0]
+        camp = personal_rules.find_camps(rules.theta, n_camps)[0]
         for _ in range(CAMP_ROUNDS):
             _, camp, size = np.unique(camp, return_inverse=True, return_counts=True)
             by_patient = camp[table[2][rows]]
             hypers = [
-                learn_hyper(*table, rows[by_patient == k], n_physicians, everybody)
+                personal_rules.learn_hyper(*table, rows[by_patient == k], n_physicians, everybody)
                 for k in range(len(size))
             ]
-            fits = [fit_rules(*table, rows, n_physicians, hyper) for hyper in hypers]
+            fits = [personal_rules.fit_rules(*table, rows, n_physicians, hyper) for hyper in hypers]
             evidence = np.array([each.evidence for each in fits]).T + np.log(size / n_physicians)
             camp = np.argmax(evidence, axis=1)
         kept, camp = np.unique(camp, return_inverse=True)
@@ -166,12 +150,12 @@ def divide_into_camps(
     return best
 
 
-def _sharper(start: Hyper) -> Hyper:
+def _sharper(start: personal_rules.Hyper) -> personal_rules.Hyper:
     """Return where sampling begins: sharp rules, loosely followed."""
     mean, covariance = SHARPER * start.mean, SHARPER**2 * start.covariance
     mean[-2:], covariance[-2:], covariance[:, -2:] = START_RATES, 0.0, 0.0
     covariance[[-2, -1], [-2, -1]] = START_VARIANCE
-    return Hyper(mean, covariance)
+    return personal_rules.Hyper(mean, covariance)
 
 
 @interrupts_wait()
@@ -182,14 +166,14 @@ def read_panel(
     camps: tuple[Camp, ...],
     tested: int,
     random: np.random.Generator,
-) -> PanelDraws:
+) -> rates.PanelDraws:
     """Draw one panel's rule and rates, given draws of what is common to camps.
 
     Decisions on `known` patients count, the others are predicted. Chains are dealt to camps by how
     likely the decisions are in each. Of so many draws as are `tested`, P(yes) is kept.
     """
     own, nobody = np.flatnonzero(known), np.zeros(len(y), dtype=np.int64)
-    rules = [fit_rules(Z, y, nobody, own, 1, camp.middle) for camp in camps]
+    rules = [personal_rules.fit_rules(Z, y, nobody, own, 1, camp.middle) for camp in camps]
     chance = softmax(
         [each.evidence[0] + np.log(c.share) for each, c in zip(rules, camps, strict=True)]
     )
@@ -204,10 +188,10 @@ def read_panel(
     chosen = g * np.where(yes, high, 1 - high) / np.where(yes, q, 1 - q)
     eligible = random.random(g.shape) < chosen
     laws = np.tile([[*beta_law(each, -1), *beta_law(each, -2)] for each in hypers], (KEPT, 1))
-    return PanelDraws(
-        laws_given_decisions(laws, eligible, yes, known),
+    return rates.PanelDraws(
+        rates.laws_given_decisions(laws, eligible, yes, known),
         int(np.argmax(chance)),
-        *without_own_decision(g, q, yes, known),
+        *rates.without_own_decision(g, q, yes, known),
         q[np.arange(tested) * len(q) // max(tested, 1)],
     )
 
@@ -216,8 +200,8 @@ def draw_chains(
     Z: FloatArray,
     y: IntArray,
     own: IntArray,
-    rules: list[PersonalRules],
-    hypers: list[Hyper],
+    rules: list[personal_rules.PersonalRules],
+    hypers: list[personal_rules.Hyper],
     random: np.random.Generator,
 ) -> FloatArray:
     """Draw one physician's parameters, a chain for every Hyper; return draws x parameters.
@@ -233,21 +217,21 @@ def draw_chains(
     )
     n = len(mean)
     by_prior, near = (
-        prior_ellipse(mean, covariance, n),
-        near_ellipse(mean, covariance, mode, spread),
+        personal_rules.prior_ellipse(mean, covariance, n),
+        personal_rules.near_ellipse(mean, covariance, mode, spread),
     )
     theta = mode + (near[0] @ random.standard_normal((*mean.shape, 1)))[:, :, 0]
     table = Z, y, np.tile(own, n), own.size * np.arange(n + 1)
     kept = []
     for _ in range(WARM + KEPT):
-        move_along(by_prior, SAMPLING.moves, theta, table, random)
-        move_along(near, SAMPLING.near, theta, table, random)
-        put_upright(theta)
+        personal_rules.move_along(by_prior, SAMPLING.moves, theta, table, random)
+        personal_rules.move_along(near, SAMPLING.near, theta, table, random)
+        personal_rules.put_upright(theta)
         kept.append(theta.copy())
     return np.concatenate(kept[WARM:])
 
 
-def beta_law(hyper: Hyper, rate: int) -> Law:
+def beta_law(hyper: personal_rules.Hyper, rate: int) -> rates.Law:
     """Return the Beta law with mean and variance of a rate whose logit is Gaussian."""
     p = expit(hyper.mean[rate] + np.sqrt(hyper.covariance[rate, rate]) * NODES)
     mean, square = (float(NODE_WEIGHTS @ each / NODE_WEIGHTS.sum()) for each in (p, p**2))
