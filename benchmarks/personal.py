@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -24,8 +23,7 @@ import numpy as np
 
 import intravar
 from intravar.arrays import FloatArray
-from intravar.latent import crossfit, shared_rule
-from intravar.latent.personal import own_rules, weights
+from intravar.latent import own_rules, rates, rule_learners, shared_rule, weights
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition
@@ -108,9 +106,8 @@ def _row(name: str, cohorts: list[Cohort]) -> None:
     print(f"{name:34}{cells}{mean[5]:>7.2f}{seconds:>9.1f}  {said}", flush=True)
 
 
-def _only(family: str) -> Callable[..., Any]:
-    families = own_rules._families
-    return lambda field: {name: each for name, each in families(field).items() if name == family}
+def _only(family: str) -> tuple[Any, ...]:
+    return tuple(each for each in own_rules.FAMILIES if each[0].name == family)
 
 
 def _choose_one(inner: dict[str, FloatArray], *rest: Any) -> Any:
@@ -119,17 +116,17 @@ def _choose_one(inner: dict[str, FloatArray], *rest: Any) -> Any:
     return max(found, key=lambda each: each[1].log_likelihood)
 
 
-_CHOOSE = crossfit._choose
+_CHOOSE = rule_learners._choose
 #: Options without a part, and what is put in its place: module, name, value.
 PARTS: dict[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
     "splines": ({"learners": [BoostedTrees()]}, ()),
     "trees": ({"learners": [SplineLogit()]}, ()),
-    "blend": ({}, (crossfit, "_choose", _choose_one)),
+    "blend": ({}, (rule_learners, "_choose", _choose_one)),
     "thresholds": ({"personal_thresholds": "never"}, ()),
-    "weights": ({}, (own_rules, "_families", _only("personal limits"))),
-    "limits": ({}, (own_rules, "_families", _only("personal weights"))),
+    "weights": ({}, (own_rules, "FAMILIES", _only("personal limits"))),
+    "limits": ({}, (own_rules, "FAMILIES", _only("personal weights"))),
     "camps": ({}, (weights, "MOST_CAMPS", 1)),
-    "weak-laws": ({}, (shared_rule, "no_stronger", lambda law, _: law)),
+    "weak-laws": ({}, (rates, "no_stronger", lambda law, _: law)),
     "doubt": ({}, (shared_rule, "SCORES_TOO", 0.0)),
 }
 PART_CONDITIONS = (

@@ -13,7 +13,7 @@ from numba.core.registry import CPUDispatcher
 
 import intravar
 from intravar.estimators import CommonEstimator, Estimator
-from intravar.latent.personal import weights
+from intravar.latent import weights
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.learning import boosted_trees
 from intravar.observed import Observed

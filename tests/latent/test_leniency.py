@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from intravar.arrays import FloatArray
-from intravar.latent.leniency import MOST_PHYSICIANS, rates_over_limits
+from intravar.latent.calibration import MOST_PHYSICIANS, rates_over_limits
 from intravar.observed import Observed
 
 N_PHYSICIANS, PANEL = 12, 150

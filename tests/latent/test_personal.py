@@ -6,16 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.latent.calibration import log_score
-from intravar.latent.personal.limits import CommonLimits
-from intravar.latent.personal.own_rules import (
+from intravar.latent.limits import CommonLimits
+from intravar.latent.own_rules import (
     RIDGE,
     most_personal_columns,
     own_rule_evidence,
     read_own_rules,
 )
-from intravar.latent.personal.weights import CommonWeights
 from intravar.latent.rates import safe_interval
 from intravar.latent.rule_learners import Standard
+from intravar.latent.weights import CommonWeights
 from latent.made import observed_of, panels_of
 from reference import personal as literal
 

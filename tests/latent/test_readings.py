@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import beta
 
+from intravar.latent import weights
 from intravar.latent.calibration import SHIFT_POINTS, count, log_score
-from intravar.latent.personal import weights
-from intravar.latent.personal.limits import CommonLimits, weigh_panel
-from intravar.latent.personal.own_rules import mean_rates, mixed_mass, read_own_rules
-from intravar.latent.personal.weights import Camp, CommonWeights, read_panel
+from intravar.latent.limits import CommonLimits, weigh_panel
+from intravar.latent.own_rules import mean_rates, mixed_mass, read_own_rules
 from intravar.latent.rates import find_anchors
 from intravar.latent.rule_learners import MISSING_BIN, BoostedTrees, SplineLogit
 from intravar.latent.shared_rule import SharedRule, learn_shared, read_panels
+from intravar.latent.weights import Camp, CommonWeights, read_panel
 from intravar.learning.boosted_trees import LARGEST_SCORE, binned
 from intravar.learning.personal_rules import Hyper
 from latent.made import observed_of, panels_of

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from intravar.latent.personal.own_rules import most_personal_columns, strongest_evidence
+from intravar.latent.own_rules import most_personal_columns, strongest_evidence
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.learning.boosted_trees import (
     COARSE_MISSING,

@@ -269,7 +269,7 @@ class EligibleRates(Evidence):
         if self.anchors is None or self.probability is None or len(observed.physicians) < 2:
             return float("inf")
         # Loaded where it is asked for: other evidence needs nothing of the latent rule.
-        from intravar.latent.leniency import rates_over_limits
+        from intravar.latent.calibration import rates_over_limits
 
         probability = np.clip(self.probability, _TINY, 1 - _TINY)
         return rates_over_limits(logit(probability), observed, seed)

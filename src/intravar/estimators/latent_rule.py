@@ -16,7 +16,7 @@ from intravar.estimators.base import CommonEstimator, Size, Work
 from intravar.estimators.evidence import EligibleRates, Estimand
 from intravar.inference.intervals import Interval
 from intravar.latent.common import HandedIn, LatentCommon, LatentSettings, learn_latent
-from intravar.latent.rates import AnchorWarning, eligible_given_decision, safe_interval
+from intravar.latent.rates import AnchorWarning, safe_interval
 from intravar.latent.rule_learners import BoostedTrees, RuleLearner, SplineLogit
 from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed
@@ -217,8 +217,7 @@ class LatentRule(CommonEstimator):
         )
         self.eligible_probability_ = panels.as_given(read.eligible)
         self.fold_ = panels.as_given(fold)
-        self._reading, self._rows, self._place = read, panels.rows, np.argsort(panels.places)
-        self._decided = panels
+        self._reading, self._decided = read, panels
         self.discrimination_ = self.p_high_ - self.p_low_
         self.low_, self.high_, _ = self._interval(0.95)
         self.core_ = self.eligible_probability_ >= CORE
@@ -227,23 +226,17 @@ class LatentRule(CommonEstimator):
 
     def evidence(self, observed: Observed) -> EligibleRates:
         """See :class:`intravar.estimators.base.Estimator`."""
-        code, decided_for = observed.code, observed.decision == 1
-        # Patients are summed up in an order by content.
-        rows = self._rows
-        share = eligible_given_decision(
-            self.eligible_probability_,
-            self.shift_[code],
-            decided_for,
-            self.p_high_,
-            self.p_low_,
-            code,
+        panels = self._decided
+        share = self._reading.eligible_given_decision(panels)
+        eligible, eligible_for = (
+            panels.by_physician(np.bincount(panels.code, each, len(panels)).astype(np.float64))
+            for each in (share, share * panels.decision)
         )
-        n = len(observed.physicians)
         return EligibleRates(
             self.p_high_,
             self.p_low_,
-            np.bincount(code[rows], share[rows], minlength=n).astype(np.float64),
-            np.bincount(code[rows], (share * decided_for)[rows], minlength=n).astype(np.float64),
+            eligible,
+            eligible_for,
             self.core_,
             self.anchors_ if self.two_classes_ else None,
             self.follows_,
@@ -267,7 +260,7 @@ class LatentRule(CommonEstimator):
         if not self.follows_:
             safe = safe_interval(self._reading.q, self._decided, level)
             low, high = np.minimum(low, safe[0]), np.maximum(high, safe[1])
-        return Interval(*(end[self._place] for end in (low, high, error)))
+        return Interval(*map(self._decided.by_physician, (low, high, error)))
 
     def _profile_columns(self) -> dict[str, Any]:
         return {

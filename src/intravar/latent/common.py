@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.latent.personal import own_rules
+from intravar.latent import own_rules
 from intravar.latent.rates import Anchors, LatentReading, Within, find_anchors
 from intravar.latent.rule_learners import FoldRule, RuleLearner, Standard, cross_fit
 from intravar.latent.shared_rule import (

@@ -257,27 +257,19 @@ class LatentReading:
         error = self.posterior.standard_deviation()
         return Interval(np.minimum(low, self.score), np.maximum(high, self.score), error)
 
+    def eligible_given_decision(self, decided: Observed) -> FloatArray:
+        """Return every patient's probability of being eligible given covariates and decision.
 
-def eligible_given_decision(
-    eligible: FloatArray,
-    shift: FloatArray,
-    decided_for: BoolArray,
-    p_high: FloatArray,
-    p_low: FloatArray,
-    code: IntArray,
-) -> FloatArray:
-    """Return every patient's probability of being eligible given covariates and decision.
-
-    `eligible` is that given the covariates alone, `shift` that of its logit by the physician's own
-    threshold, both per patient. Without a rule p_low is NaN, and everybody counts as eligible.
-    Where the rule is sharp, the sums of these are the very counts behind p_high and p_low.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        g = expit(logit(eligible) + shift)
-        high, low = p_high[code], np.nan_to_num(p_low)[code]
-        of_eligible = g * np.where(decided_for, high, 1 - high)
-        of_others = (1 - g) * np.where(decided_for, low, 1 - low)
-        return np.asarray(np.nan_to_num(of_eligible / (of_eligible + of_others)))
+        Without a rule p_low is NaN, and everybody counts as eligible. Where the rule is sharp, the
+        sums of these are the very counts behind p_high and p_low.
+        """
+        code, decided_for = decided.code, decided.decision == 1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            g = expit(logit(self.eligible) + self.shift[code])
+            high, low = self.p_high[code], np.nan_to_num(self.p_low)[code]
+            of_eligible = g * np.where(decided_for, high, 1 - high)
+            of_others = (1 - g) * np.where(decided_for, low, 1 - low)
+            return np.asarray(np.nan_to_num(of_eligible / (of_eligible + of_others)))
 
 
 def safe_interval(q: FloatArray, decided: Observed, level: float) -> tuple[FloatArray, FloatArray]:

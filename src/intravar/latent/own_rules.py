@@ -8,7 +8,10 @@ G' (I + ridge)^-1 G has a known mean and variance.
 
 Where they do, or where thresholds differ, a contest is held. One fold is held out; what the
 families of own rules predict for it is compared with what the shared rule predicts. What is common
-to the winner's rules is then learned from everybody.
+to the winner's rules is then learned from everybody. Two families compete: weighted sums with
+personal weights, drawn from camps (:mod:`~intravar.latent.weights`), and conjunctions or
+disjunctions of two personal limits (:mod:`~intravar.latent.limits`). Both keep the whole posterior:
+what is unsure about a physician's rule is in the interval of the rates.
 """
 
 from __future__ import annotations
@@ -22,9 +25,9 @@ from scipy.special import log_ndtr, ndtri_exp
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.latent.calibration import log_score
-from intravar.latent.personal.limits import CommonLimits
-from intravar.latent.personal.weights import CommonWeights
+from intravar.latent.limits import CommonLimits
 from intravar.latent.rates import LatentReading, Posterior, Within, cells_of, panel_discordance
+from intravar.latent.weights import CommonWeights
 from intravar.observed import Observed
 from intravar.panels import Panels
 from intravar.processes import in_threads
@@ -41,8 +44,8 @@ PANEL_DRAWS = 4
 EVIDENCE = 4.0
 #: Gain in held-out log-likelihood that rules of their own must show over the shared one.
 MARGIN = 10.0
-#: Covariates that personal weights, and personal limits, may look at.
-MOST_WEIGHED, MOST_LIMITED = 20, 16
+#: Families of own rules, and how many covariates each may look at.
+FAMILIES: tuple[tuple[type[OwnRules], int], ...] = ((CommonWeights, 20), (CommonLimits, 16))
 #: Draws of the rules that the test of what is left is averaged over.
 TESTED_DRAWS = 10
 #: Ridge of the slopes: panels of a few patients could not carry a slope per covariate.
@@ -199,7 +202,8 @@ def read_own_rules(
     g, q = np.empty(len(panels.y)), np.empty(len(panels.y))
     drawn = np.empty((tested, len(panels.y)))
     for j in range(n):
-        part, random = panels.part(j), panels.stream(j, seed)
+        part = slice(int(panels.first[j]), int(panels.first[j + 1]))
+        random = np.random.default_rng([abs(seed), int(panels.key[j])])
         draws = read(part, random)
         rates[j], camp[j] = mean_rates(draws.laws), draws.camp
         g[part], q[part], drawn[:, part] = draws.g, draws.q, draws.drawn
@@ -255,7 +259,7 @@ def hold_contest(
     others, which are likely by `to_beat` under the shared rule.
     """
     families: dict[str, Callable[..., OwnRules]] = {}
-    for family, most in ((CommonWeights, MOST_WEIGHED), (CommonLimits, MOST_LIMITED)):
+    for family, most in FAMILIES:
         columns = most_personal_columns(z, panels, q, most)
         if columns.size > (family is CommonLimits):
             families[family.name] = partial(family.learn, z, columns, panels)
