@@ -38,11 +38,7 @@ def checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:
     if raw.dtype.kind in "mM":  # dates and durations
         raise InputError(f"column '{DECISION}' is {raw.dtype}; it takes 0 and 1 only")
     values = pl.Series(raw.tolist() if raw.dtype == object else raw, strict=False)
-    missing = values.is_nan() if values.dtype.is_float() else values.is_null()
-    missing = missing.fill_null(True)
-    if missing.any():
-        row = int(missing.arg_max() or 0)
-        raise InputError(f"column '{DECISION}' is missing in row {row}; fill it or drop the row")
+    _refuse_missing(values, DECISION)
     binary = np.isin(raw, (0, 1))
     if not binary.all():
         row = int((~binary).argmax())
@@ -64,11 +60,7 @@ def checked_labels(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> p
     Int64
     """
     series = physician if isinstance(physician, pl.Series) else pl.Series(_plain(physician))
-    missing = series.is_nan() if series.dtype.is_float() else series.is_null()
-    missing = missing.fill_null(True)
-    if missing.any():
-        row = int(missing.arg_max() or 0)
-        raise InputError(f"column '{PHYSICIAN}' is missing in row {row}; fill it or drop the row")
+    _refuse_missing(series, PHYSICIAN)
     if series.dtype in (pl.String, pl.Categorical, pl.Enum):
         names = series.unique().cast(pl.String)
         blank = names.filter(names.str.strip_chars() == "")
@@ -76,6 +68,13 @@ def checked_labels(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> p
             row = int(series.cast(pl.String).is_in(blank.implode()).arg_max() or 0)
             raise InputError(f"column '{PHYSICIAN}' is blank in row {row}; fill it or drop the row")
     return series.alias(PHYSICIAN)
+
+
+def _refuse_missing(values: pl.Series, column: str) -> None:
+    missing = (values.is_nan() if values.dtype.is_float() else values.is_null()).fill_null(True)
+    if missing.any():
+        row = int(missing.arg_max() or 0)
+        raise InputError(f"column '{column}' is missing in row {row}; fill it or drop the row")
 
 
 def physician_or_groups(physician: Any, groups: Any) -> Any:
@@ -205,11 +204,6 @@ class Observed:
         return tuple(self.named.to_list())
 
     @cached_property
-    def physician_array(self) -> npt.NDArray[Any]:
-        """The physicians as an array of NumPy: numbers stay numbers, texts are texts."""
-        return np.asarray(self.physicians)
-
-    @cached_property
     def counts(self) -> tuple[IntArray, IntArray]:
         """Patients of every physician, and those of them who were decided for."""
         return self.counts_of(slice(None))
@@ -268,23 +262,18 @@ def _values(column: Any) -> Any:
 
 
 def _covariates(X: Any, keep_missing: bool) -> tuple[FloatArray, tuple[str, ...]]:
-    if isinstance(X, list | tuple):
+    columns: dict[str, Any]
+    if isinstance(X, np.ndarray | list | tuple):
         X = np.asarray(X)
-    if isinstance(X, np.ndarray):
         if X.ndim != 2:
             raise InputError(f"X has {X.ndim} dimension(s); give one row per patient and columns")
-        names = tuple(f"x{position}" for position in range(X.shape[1]))
-        columns: list[Any] = [X[:, position] for position in range(X.shape[1])]
+        columns = {f"x{position}": values for position, values in enumerate(X.T)}
     else:
-        frame = _frame(X)
-        names = tuple(str(name) for name in frame.columns)
-        columns = [frame[name] for name in frame.columns]
-    if not names:
+        columns = _frame(X).to_dict()
+    if not columns:
         raise InputError("X has no columns; give at least one covariate")
-    table = [
-        _column(name, values, keep_missing) for name, values in zip(names, columns, strict=True)
-    ]
-    return np.column_stack(table), names
+    table = [_column(name, values, keep_missing) for name, values in columns.items()]
+    return np.column_stack(table), tuple(columns)
 
 
 def _frame(X: Any) -> pl.DataFrame:
@@ -294,10 +283,8 @@ def _frame(X: Any) -> pl.DataFrame:
         kind = type(X).__name__
         dense = "; sparse tables are not taken, X.toarray() makes it dense" * issparse(X)
         raise InputError(f"X is a {kind}; give a NumPy array or a data frame{dense}") from error
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    table: pl.DataFrame = frame.to_polars()
-    return table
+    table = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    return table.to_polars()
 
 
 def _column(name: str, values: pl.Series | npt.NDArray[Any], keep_missing: bool) -> FloatArray:

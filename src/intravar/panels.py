@@ -67,7 +67,7 @@ def column_order(X: FloatArray, code: IntArray, decision: npt.ArrayLike) -> IntA
         # whichever it is, and tells the others apart.
         tied = (hashes[:, order[1:]] == hashes[:, order[:-1]]).all(axis=0)
         pairs = (order[at : at + 2] for at in np.flatnonzero(tied))
-        mirrored = next((pair for pair in pairs if _differ(bits, *pair)), None)
+        mirrored = next((p for p in pairs if not np.array_equal(bits[p[0]], bits[p[1]])), None)
         if mirrored is None:
             return order
         marks[mirrored[0]] = np.count_nonzero(marks) + 1
@@ -102,10 +102,6 @@ def mixed(numbers: HashArray) -> HashArray:
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     scattered: HashArray = bits ^ (bits >> np.uint64(31))
     return scattered
-
-
-def _differ(bits: list[HashArray], one: int, other: int) -> bool:
-    return not np.array_equal(bits[one], bits[other])
 
 
 def _refined(bits: list[HashArray], code: IntArray, more: HashArray, marks: HashArray) -> HashArray:
@@ -166,14 +162,6 @@ class Panels(Observed):
         """Patients of every panel."""
         return np.diff(self.first)
 
-    def part(self, panel: int) -> slice:
-        """Where a panel's patients stand."""
-        return slice(int(self.first[panel]), int(self.first[panel + 1]))
-
-    def stream(self, panel: int, seed: int) -> np.random.Generator:
-        """Return the random numbers that belong to a panel and a seed."""
-        return np.random.default_rng([abs(int(seed)), int(self.key[panel])])
-
     def as_given(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Return a value of every patient in the order in which patients were given."""
         given: npt.NDArray[Number] = np.empty_like(values)
@@ -182,9 +170,7 @@ class Panels(Observed):
 
     def by_physician(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Return a value of every panel in the order in which physicians were given."""
-        given: npt.NDArray[Number] = np.empty_like(values)
-        given[self.places] = values
-        return given
+        return values[np.argsort(self.places)]
 
     def take(self, rows: IntArray) -> Self:
         """Return some of the patients, in rising order, with the physicians who are left."""

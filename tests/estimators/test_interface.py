@@ -126,8 +126,8 @@ def test_kinds_of_tables_give_the_same(name, cohort, plain, fitted, monkeypatch)
         quick(name).fit(*given)
     assert len(seen) == 8
     for other in seen[1:]:
-        for part in ("covariates", "decision", "code", "physician_array"):
-            one, two = getattr(seen[0], part), getattr(other, part)
+        for part in ("covariates", "decision", "code", "physicians"):
+            one, two = (np.asarray(getattr(each, part)) for each in (seen[0], other))
             assert one.dtype.kind == two.dtype.kind
             assert np.array_equal(one, two)
         assert other.blocks == seen[0].blocks

@@ -161,7 +161,7 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _describe(self, observed: Observed) -> None:
         """Set who is scored and by which covariates."""
         self._named, self._as_pandas = observed.named, observed.as_pandas
-        self.physicians_ = observed.physician_array
+        self.physicians_ = np.asarray(observed.physicians)
         self.n_patients_ = observed.counts[0]
         self.feature_names_in_ = np.asarray(observed.names)
         self.n_features_in_ = len(observed.names)
