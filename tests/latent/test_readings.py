@@ -59,6 +59,8 @@ def test_kept_splines_give_the_scores_of_their_terms(seed):
 def common(n_shifts, score):
     points = SHIFT_POINTS if n_shifts > 1 else np.zeros(1)
     return SharedRule(
+        edges=np.empty(0),
+        bins=np.zeros(1, dtype=np.int64),
         score=score,
         intercept=0.2,
         slope=1.1,
@@ -134,7 +136,10 @@ def test_every_score_has_a_bin():
     score = np.array([-5.0, -5.0, -4.9, 0.0, 0.1, 7.0])
     counts = count(score, observed_of(score, np.array([0, 1, 0, 1, 0, 1]), np.zeros(6)))
     bins = counts.bin_of_interval
-    np.testing.assert_array_equal(bins[np.searchsorted(counts.edges, score)], counts.bin_of_patient)
+    place = bins[np.searchsorted(counts.edges, score)]
+    np.testing.assert_array_equal(np.bincount(place), (counts.yes + counts.no)[counts.bin])
+    means = np.bincount(place, score) / np.bincount(place)
+    np.testing.assert_allclose(counts.score, means)
     assert bins[0] == 0
     assert bins[-1] == len(counts.score) - 1
     assert (np.diff(bins) >= 0).all()

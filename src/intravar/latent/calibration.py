@@ -64,8 +64,8 @@ class Counts:
     """Decisions for and against, counted where a physician has patients in a score bin.
 
     Per bin: its mean score. Per cell, physician after physician: whose it is, its bin and the
-    counts. Per patient: the bin. A score at most edge b lies in interval b of `edges`, and
-    `bin_of_interval` says in which bin that is.
+    counts. A score at most edge b lies in interval b of `edges`, and `bin_of_interval` says in
+    which bin that is.
     """
 
     score: FloatArray
@@ -74,7 +74,6 @@ class Counts:
     yes: IntArray
     no: IntArray
     n_physicians: int
-    bin_of_patient: IntArray
     edges: FloatArray
     bin_of_interval: IntArray
 
@@ -161,7 +160,6 @@ def count(
         yes,
         total - yes,
         len(decided),
-        place,
         edges,
         np.maximum(below, 1) - 1,
     )

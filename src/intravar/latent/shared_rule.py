@@ -44,14 +44,14 @@ class SharedRule:
     `path` is the calibration's log-likelihood by iteration. Without a rule `everybody` is eligible.
     """
 
+    edges: FloatArray
+    bins: IntArray
     score: FloatArray
     intercept: float
     slope: float
     shifts: FloatArray
     log_prior: FloatArray
     map_covariance: FloatArray
-    edges: FloatArray = field(default_factory=lambda: np.empty(0))
-    bins: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     rate_laws: FloatArray = field(default_factory=lambda: np.ones(4))
     weak_laws: FloatArray = field(default_factory=lambda: np.ones(4))
     sign: float = 1.0
@@ -70,10 +70,13 @@ class SharedRule:
         a, b, c, d = (float(part) for part in self.rate_laws)
         return (a, b), ((np.nan, np.nan) if self.everybody else (c, d))
 
+    def place(self, logit: FloatArray) -> IntArray:
+        """Return the bin of every patient by the shared rule's logit of g."""
+        return self.bins[np.searchsorted(self.edges, self.sign * logit)]
+
     def read(self, logit: FloatArray, panels: Panels, within: Within) -> LatentReading:
         """Read every panel by the shared rule's logit of g, given in the order of the panels."""
-        turned, code = self.sign * logit, panels.code
-        place = self.bins[np.searchsorted(self.edges, turned)]
+        turned, code, place = self.sign * logit, panels.code, self.place(logit)
         means, posterior, weak = read_panels(place, panels.y, panels.first, self, within)
         high, low, shift = (np.ascontiguousarray(part) for part in means.T)
         g = expit(self.intercept + self.slope * turned + shift[code])
@@ -249,6 +252,8 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
         if fit.mean_high.mean() >= fit.mean_low.mean():
             break
     rule = SharedRule(
+        counts.edges,
+        counts.bin_of_interval,
         counts.score,
         fit.intercept,
         fit.slope,
@@ -259,28 +264,23 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
         path=np.array(fit.path),
         converged=fit.converged,
     )
-    return _with_laws(rule, counts, panels)
+    return _with_laws(rule, logit, panels)
 
 
 def everybody_eligible(panels: Panels) -> SharedRule:
     """Learn the law of the rates where there is no rule: g is 1 for all."""
-    counts, one = calibration.count(np.zeros(len(panels.y)), panels), np.zeros(1)
-    rule = SharedRule(counts.score, np.inf, 0.0, one, one, np.zeros((2, 2)), everybody=True)
-    return _with_laws(rule, counts, panels)
+    logit, one = np.zeros(len(panels.y)), np.zeros(1)
+    counts = calibration.count(logit, panels)
+    bins = counts.edges, counts.bin_of_interval, counts.score
+    rule = SharedRule(*bins, np.inf, 0.0, one, one, np.zeros((2, 2)), everybody=True)
+    return _with_laws(rule, logit, panels)
 
 
-def _with_laws(rule: SharedRule, counts: calibration.Counts, panels: Panels) -> SharedRule:
-    """Return the same with its bins, and the laws that everybody's rates most likely come from."""
-    likely = likelihoods(counts.bin_of_patient, panels.y, panels.first, rule)
-    laws = rates.learn_laws(*likely)
+def _with_laws(rule: SharedRule, logit: FloatArray, panels: Panels) -> SharedRule:
+    """Return the same with the laws that everybody's rates most likely come from."""
+    laws = rates.learn_laws(*likelihoods(rule.place(logit), panels.y, panels.first, rule))
     weak = [rates.no_stronger(law, len(panels)) for law in laws]
-    return replace(
-        rule,
-        edges=counts.edges,
-        bins=counts.bin_of_interval,
-        rate_laws=np.ravel(laws),
-        weak_laws=np.ravel(weak),
-    )
+    return replace(rule, rate_laws=np.ravel(laws), weak_laws=np.ravel(weak))
 
 
 def map_covariance(counts: calibration.Counts, fit: calibration.Calibration) -> FloatArray:

@@ -209,17 +209,12 @@ def draw_chains(
     A chain moves along ellipses of the prior, and of a Gaussian around the mode that is wider than
     the posterior (Nishihara, Murray and Adams, JMLR 2014;15:2087-2112), where it begins.
     """
-    mean, covariance = (
-        np.array([getattr(each, name) for each in hypers]) for name in ("mean", "covariance")
-    )
-    mode, spread = (
-        np.array([getattr(each, name)[0] for each in rules]) for name in ("theta", "covariance")
-    )
+    mean, covariance = map(np.array, zip(*hypers, strict=True))
+    own_modes = ((each.theta[0], each.covariance[0]) for each in rules)
+    mode, spread = map(np.array, zip(*own_modes, strict=True))
     n = len(mean)
-    by_prior, near = (
-        personal_rules.prior_ellipse(mean, covariance, n),
-        personal_rules.near_ellipse(mean, covariance, mode, spread),
-    )
+    by_prior = personal_rules.prior_ellipse(mean, covariance, n)
+    near = personal_rules.near_ellipse(mean, covariance, mode, spread)
     theta = mode + (near[0] @ random.standard_normal((*mean.shape, 1)))[:, :, 0]
     table = Z, y, np.tile(own, n), own.size * np.arange(n + 1)
     kept = []

@@ -16,7 +16,6 @@ own, and much together with another, is not found this way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,19 +125,14 @@ ROWS_AT_A_TIME = 512
 
 
 class Rates(NamedTuple):
-    """Per physician: P(yes) where the rule says yes, and where it says no."""
+    """Per physician: P(yes) where the rule says yes, and where it says no; by default 1 and 0."""
 
-    p_high: FloatArray
-    p_low: FloatArray
-
-    @classmethod
-    def logistic(cls, n_physicians: int = 1) -> Rates:
-        """Return rates of 1 and 0."""
-        return cls(np.ones(n_physicians), np.zeros(n_physicians))
+    p_high: FloatArray = np.ones(1)
+    p_low: FloatArray = np.zeros(1)
 
 
 class Growth(NamedTuple):
-    """How trees are grown; a tuple, because that is what compiled code takes.
+    """How trees are grown.
 
     F begins at `start`; every tree takes a share `rate` of a Newton step. `ridge` is that on the
     value of a leaf, `least` the least Fisher information in it, `missing` the number of the bin of
@@ -157,8 +151,7 @@ class Growth(NamedTuple):
     strength: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Trees:
+class Trees(NamedTuple):
     """Trees that were grown: F is the start and what each of them adds.
 
     By tree and node, the root first and then level by level: the column that is looked at, the last
@@ -174,10 +167,7 @@ class Trees:
 
     def scores(self, bins: Bins) -> FloatArray:
         """Return F of some rows; that of a row does not depend on the others."""
-        scores: FloatArray = score_rows(
-            bins, self.start, self.missing_bin, self.columns, self.cuts, self.missing, self.values
-        )
-        return scores
+        return np.asarray(score_rows(bins, *self))
 
     def splits(self, n_columns: int) -> IntArray:
         """Return how often the trees look at every column."""
@@ -343,6 +333,7 @@ def _new_rates(expected: FloatArray, strength: float) -> FloatArray:
     return rates
 
 
+@interrupts_wait()
 def grow_trees(
     bins: Bins, y: npt.NDArray[Any], code: IntArray, rates: Rates, growth: Growth
 ) -> Trees:
@@ -354,11 +345,7 @@ def grow_trees(
     """
     if not bins.size:
         growth = growth._replace(trees=0)
-    with interrupts_wait():
-        return _boost(bins, y.astype(np.float64), code, rates, growth)
-
-
-def _boost(bins: Bins, y: FloatArray, code: IntArray, rates: Rates, growth: Growth) -> Trees:
+    y = y.astype(np.float64)
     n, inner = len(bins), 2**growth.depth - 1
     columns = np.zeros((growth.trees, inner), np.uint16)
     cuts = np.full((growth.trees, inner), growth.missing, np.uint8)

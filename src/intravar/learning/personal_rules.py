@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -82,8 +83,7 @@ Table = tuple[FloatArray, IntArray, IntArray, IntArray]
 Ellipse = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
-@dataclass(frozen=True, eq=False)
-class Hyper:
+class Hyper(NamedTuple):
     """What is common to all physicians: mean and covariance of their parameters."""
 
     mean: FloatArray
@@ -92,8 +92,7 @@ class Hyper:
     @classmethod
     def average(cls, some: Sequence[Hyper]) -> Hyper:
         """Return the mean of some draws or estimates."""
-        means, covariances = zip(*((each.mean, each.covariance) for each in some), strict=True)
-        return cls(np.mean(means, axis=0), np.mean(covariances, axis=0))
+        return cls(*(np.mean(part, axis=0) for part in zip(*some, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

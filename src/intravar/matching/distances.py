@@ -46,10 +46,6 @@ class PanelDistances:
             distances[here] = block[first[here] - rows[0], second[here]]
         return distances
 
-    def held(self) -> PanelDistances:
-        """Return the same with the matrix in memory."""
-        return matrix_distances(self.between(np.arange(self.n)))
-
 
 def matrix_distances(matrix: FloatArray) -> PanelDistances:
     """Return distances that are held in memory."""

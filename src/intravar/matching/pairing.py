@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, unknown_name
 from intravar.matching.assignment import GridCosts, solve
-from intravar.matching.distances import PanelDistances
+from intravar.matching.distances import PanelDistances, matrix_distances
 
 #: Patients of a sample that says about where the caliper of a large panel lies, and by how large a
 #: share of all distances it may be off.
@@ -243,5 +243,5 @@ def pair_panel(
             f"for that; use algorithm-1 from {LARGE_PANEL:,} on"
         )
     if n < LARGE_PANEL:
-        distances = distances.held()
+        distances = matrix_distances(distances.between(np.arange(n)))
     return _WAYS[strategy](distances, caliper_of(distances, caliper))

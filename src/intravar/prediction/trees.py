@@ -58,7 +58,7 @@ def grown(
         start = float(np.clip(logit(share), -LARGEST_START, LARGEST_START))
     who = np.zeros(n, dtype=np.int64) if code is None else code
     growth = Growth(start, trees, DEPTH, RATE, RIDGE, LEAST_INFORMATION, MISSING_BIN)
-    return grow_trees(bins, y, who, rates or Rates.logistic(), growth)
+    return grow_trees(bins, y, who, rates or Rates(), growth)
 
 
 @dataclass(frozen=True, eq=False)
