@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import beta
 
-from intravar.latent import weights
+from intravar.latent import limits, weights
 from intravar.latent.calibration import SHIFT_POINTS, count, log_score
 from intravar.latent.limits import CommonLimits, weigh_panel
 from intravar.latent.own_rules import mean_rates, mixed_mass, read_own_rules
@@ -152,9 +152,10 @@ def test_limits_of_a_panel(seed, n, levels):
     bins, y = random.integers(0, levels, (n, 3)), random.integers(0, 2, n)
     pairs = np.array([(1, 0), (2, 1)])
     high, low = (3.5, 1.2), (0.8, 7.0)
-    found = weigh_panel(
-        bins.T, y, np.ones(n) > 0, pairs, 0.5, 0, levels=levels, n_draws=20_000, laws=(high, low)
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("LEVELS", levels), ("DRAWS", 20_000), ("HIGH", high), ("LOW", low)):
+            patch.setattr(limits, name, value)
+        found = weigh_panel(bins.T, y, np.ones(n) > 0, pairs, 0.5, 0)
     p_high, g, q = literal.limits_by_all(bins, y, pairs, levels, high, low)
     assert mean_rates(found.laws)[0] == pytest.approx(p_high, abs=2e-3)
     np.testing.assert_allclose(found.g, g, atol=3e-3)
@@ -166,7 +167,7 @@ def test_limits_of_a_large_panel():
     n = 2_500
     bins = random.integers(0, 6, (n, 2))
     y = (random.random(n) < np.where((bins > 1).all(axis=1), 0.8, 0.1)).astype(np.int64)
-    found = weigh_panel(bins.T, y, np.ones(n) > 0, np.array([(1, 0)]), 0.5, 0, levels=6)
+    found = weigh_panel(bins.T, y, np.ones(n) > 0, np.array([(1, 0)]), 0.5, 0)
     np.testing.assert_array_equal(found.g > 0.5, (bins > 1).all(axis=1))
     assert mean_rates(found.laws) == pytest.approx((0.8, 0.1), abs=0.04)
 

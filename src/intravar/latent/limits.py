@@ -39,7 +39,7 @@ class CommonLimits:
     cuts: tuple[FloatArray, ...]
 
     name = "personal limits"
-    laws: tuple[rates.Law, rates.Law] = (HIGH, LOW)
+    laws = (HIGH, LOW)
 
     @classmethod
     def learn(cls, z: FloatArray, columns: IntArray, *_: object) -> CommonLimits:
@@ -66,16 +66,7 @@ class CommonLimits:
 
 
 def weigh_panel(
-    bins: IntArray,
-    y: IntArray,
-    known: BoolArray,
-    pairs: IntArray,
-    point: float,
-    tested: int,
-    *,
-    levels: int = LEVELS,
-    n_draws: int = DRAWS,
-    laws: tuple[rates.Law, rates.Law] = (HIGH, LOW),
+    bins: IntArray, y: IntArray, known: BoolArray, pairs: IntArray, point: float, tested: int
 ) -> rates.PanelDraws:
     """Draw rules of two limits from their exact posterior.
 
@@ -83,52 +74,50 @@ def weigh_panel(
     count, the others are predicted. The evenly spread draws begin at `point` in [0, 1); of so many
     as are `tested`, P(yes) is kept.
     """
-    inside = _counts_inside(bins[:, known], np.ones(known.sum(), dtype=np.int64), pairs, levels)
-    inside_for = _counts_inside(bins[:, known], y[known], pairs, levels)
+    inside = _counts_inside(bins[:, known], np.ones(known.sum(), dtype=np.int64), pairs)
+    inside_for = _counts_inside(bins[:, known], y[known], pairs)
     n, n_for = int(known.sum()), int(y[known].sum())
-    evidence = _log_evidence(inside, inside_for, n, n_for, laws)
+    evidence = _log_evidence(inside, inside_for, n, n_for)
     run = np.cumsum(np.exp(evidence - evidence.max()))
-    points = (np.arange(n_draws) + point) / n_draws * run[-1]
+    points = (np.arange(DRAWS) + point) / DRAWS * run[-1]
     drawn = np.minimum(np.searchsorted(run, points), len(run) - 1)
     way, pair, a, b = (at[:, None] for at in np.unravel_index(drawn, (2, *inside.shape)))
     within = [
-        np.where(limit < levels, own <= limit, own >= limit - levels)
+        np.where(limit < LEVELS, own <= limit, own >= limit - LEVELS)
         for limit, own in ((a, bins[pairs[pair[:, 0], 0]]), (b, bins[pairs[pair[:, 0], 1]]))
     ]
     eligible = (within[0] & within[1]) != (way == 1)
     yes = y == 1
-    own_laws = rates.laws_given_decisions(np.ravel(laws), eligible, yes, known)
+    own_laws = rates.laws_given_decisions(np.ravel([HIGH, LOW]), eligible, yes, known)
     for_it = np.where(eligible, own_laws[:, [0]], own_laws[:, [2]])
     total = for_it + np.where(eligible, own_laws[:, [1]], own_laws[:, [3]])
     # Without the own decision, which leaves the law.
     q = (for_it - (known & yes)) / (total - known)
     means = rates.without_own_decision(eligible, q, yes, known)
-    some = np.arange(tested) * n_draws // max(tested, 1)
+    some = np.arange(tested) * DRAWS // max(tested, 1)
     return rates.PanelDraws(own_laws, 0, *means, (for_it / total)[some])
 
 
-def _counts_inside(bins: IntArray, count: IntArray, pairs: IntArray, levels: int) -> IntArray:
+def _counts_inside(bins: IntArray, count: IntArray, pairs: IntArray) -> IntArray:
     """Add `count` up over the patients inside both limits, pair x limit x limit.
 
     Limits are first those with patients up to a level inside, then those with the others from it.
     """
-    table = np.zeros((len(pairs), levels, levels), dtype=np.int64)
+    table = np.zeros((len(pairs), LEVELS, LEVELS), dtype=np.int64)
     for at, (one, other) in enumerate(pairs):
-        place = bins[one] * levels + bins[other]
-        table[at] = np.bincount(place, count, levels**2).reshape(levels, levels)
+        place = bins[one] * LEVELS + bins[other]
+        table[at] = np.bincount(place, count, LEVELS**2).reshape(LEVELS, LEVELS)
     for axis in (1, 2):
         up_to = table.cumsum(axis=axis)
         table = np.concatenate([up_to, up_to.take([-1], axis=axis) - up_to + table], axis=axis)
     return table
 
 
-def _log_evidence(
-    inside: IntArray, inside_for: IntArray, n: int, n_for: int, laws: tuple[rates.Law, rates.Law]
-) -> FloatArray:
+def _log_evidence(inside: IntArray, inside_for: IntArray, n: int, n_for: int) -> FloatArray:
     """Return the log marginal likelihood of every rule, those inside eligible, then the others."""
     high, low = (
         gammaln(start + np.arange(n + 1)) - gammaln(start)
-        for start in (np.array([[a], [b], [a + b]]) for a, b in laws)
+        for start in (np.array([[a], [b], [a + b]]) for a, b in (HIGH, LOW))
     )
     # Rules with the same counts are alike: where counts are few, each is weighed once.
     few = (n + 1) * (n_for + 1) < inside.size

@@ -46,20 +46,16 @@ class Posterior:
     def _mean_of(self, value: FloatArray) -> FloatArray:
         return np.asarray((self.mass * value).sum(axis=1) / self.mass.sum(axis=1))
 
-    @property
-    def _middle(self) -> FloatArray:
-        return (self.edge[:, 1:] + self.edge[:, :-1]) / 2
-
     def _discordance(self, value: FloatArray) -> FloatArray:
         return value if self.whole else 2 * value * (1 - value)
 
     def mean(self) -> FloatArray:
         """Posterior mean."""
-        return self._mean_of(self._discordance(self._middle))
+        return self._mean_of(self._discordance(middles(self.edge)))
 
     def standard_deviation(self) -> FloatArray:
         """Posterior standard deviation."""
-        off = self._discordance(self._middle) - self.mean()[:, None]
+        off = self._discordance(middles(self.edge)) - self.mean()[:, None]
         return np.sqrt(self._mean_of(off**2))
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
@@ -71,7 +67,7 @@ class Posterior:
             ends[:, 0] = np.where(ends[:, 0] <= self.edge[:, 0], 0.0, ends[:, 0])
         if self.doubt is not None:
             # Both ends move away from the mean, as variances add up.
-            mean = self._mean_of(self._middle)[:, None]
+            mean = self._mean_of(middles(self.edge))[:, None]
             more = norm.ppf((1 + level) / 2) * self.doubt[:, None]
             wide = mean + np.sqrt((ends - mean) ** 2 + more**2) * [-1.0, 1.0]
             wide = np.clip(wide, 0.0, 0.5 if self.whole else 1.0)
@@ -81,6 +77,11 @@ class Posterior:
         value = self._discordance(ends)
         folds = (ends[:, 0] <= 0.5) & (ends[:, 1] >= 0.5) & (not self.whole)
         return value.min(axis=1), np.where(folds, 0.5, value.max(axis=1))
+
+
+def middles(edge: FloatArray) -> FloatArray:
+    """Return the middle of every cell."""
+    return (edge[..., 1:] + edge[..., :-1]) / 2
 
 
 def panel_discordance(high: FloatArray, low: FloatArray, share: FloatArray) -> FloatArray:

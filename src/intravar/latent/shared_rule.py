@@ -15,7 +15,7 @@ from scipy.special import expit, softmax
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.latent import calibration, rates
-from intravar.latent.rates import LatentReading, Law, Posterior, Within
+from intravar.latent.rates import LatentReading, Law, Posterior, Within, middles
 from intravar.observed import Observed
 from intravar.panels import Panels
 
@@ -182,11 +182,6 @@ def log_laws(high: FloatArray, low: FloatArray, laws: FloatArray) -> FloatArray:
     of_high = (laws[0] - 1.0) * np.log(high) + (laws[1] - 1.0) * np.log1p(-high)
     of_low = (laws[2] - 1.0) * np.log(low) + (laws[3] - 1.0) * np.log1p(-low)
     return np.asarray(of_high[:, None] + of_low)
-
-
-def middles(edge: FloatArray) -> FloatArray:
-    """Return the middle of every cell."""
-    return (edge[1:] + edge[:-1]) / 2
 
 
 def likelihoods(

@@ -8,7 +8,7 @@ choice of the best start are used; only the arithmetic of a step is arranged dif
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -58,15 +58,13 @@ class ProfileModel:
     """The retained mixture of profiles, and how it was chosen.
 
     BIC and convergence, of the best start, are by number of profiles, for those that could be
-    fitted; `skipped` says why others could not. `fallback` is set when no candidate converged and
-    the smallest one was kept all the same.
+    fitted; `skipped` says why others could not. When none converged, the smallest one was kept.
     """
 
     mixture: GaussianMixture
     bic: dict[int, float]
     converged: dict[int, bool]
-    skipped: dict[int, str] = field(default_factory=dict)
-    fallback: bool = False
+    skipped: dict[int, str]
 
     @property
     def n_profiles(self) -> int:
@@ -214,4 +212,4 @@ def select_profiles(
     converged = {size: bool(mixtures[size].converged_) for size in bic}
     usable = [size for size in bic if converged[size]]
     best = min(usable, key=bic.__getitem__) if usable else min(bic)
-    return ProfileModel(mixtures[best], bic, converged, skipped, fallback=not usable)
+    return ProfileModel(mixtures[best], bic, converged, skipped)
