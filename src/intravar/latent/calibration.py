@@ -221,16 +221,6 @@ class _Model:
         k, n = self.counts.by_physician(given), self.counts.by_physician(both)
         return (k, n), (self.yes - k, self.all - n)
 
-    def new_rates(
-        self, split: tuple[_Split, _Split], means: tuple[float, float]
-    ) -> tuple[FloatArray, FloatArray]:
-        """M step of the rates under priors that peak at the means."""
-        high, low = (
-            np.clip((k + self.strength * m) / (n + self.strength), EDGE, 1 - EDGE)
-            for (k, n), m in zip(split, means, strict=True)
-        )
-        return high, low
-
     def map_step(
         self, theta: FloatArray, weight: FloatArray, g: FloatArray, rates: _Rates
     ) -> FloatArray:
@@ -280,7 +270,12 @@ def calibrate(
             settled = iteration >= LAST_POOLING or np.allclose(before, means, atol=1e-3, rtol=0)
             value = model.expect(theta, rates, means)[0]
             path = [value]
-        rates = model.new_rates(split, means)
+        # The M step of the rates, under priors that peak at the means.
+        high, low = (
+            np.clip((k + strength * m) / (n + strength), EDGE, 1 - EDGE)
+            for (k, n), m in zip(split, means, strict=True)
+        )
+        rates = high, low
         step = model.map_step(theta, weight, g, rates)
         # Without a step the objective cannot fall: the new rates alone have raised it.
         for part in STEP_PARTS:
