@@ -40,16 +40,13 @@ def _logistic(x):  # type: ignore[no-untyped-def]
 def _objective(Z, y, rows, theta, mean, precision, chances):  # type: ignore[no-untyped-def]
     """Return the log posterior, up to a constant; fill in g of every row, which slopes use."""
     d = Z.shape[1]
-    low, high = _logistic(theta[d]), _logistic(theta[d + 1])
+    low, high, total = _logistic(theta[d]), _logistic(theta[d + 1]), 0.0
     for t in range(rows.size):
         eta = 0.0
         for k in range(d):
             eta += Z[rows[t], k] * theta[k]
         chances[t] = _logistic(eta)
-    total = 0.0
-    for t in range(rows.size):
-        q = low + (high - low) * chances[t]
-        q = min(max(q, EDGE), 1 - EDGE)
+        q = min(max(low + (high - low) * chances[t], EDGE), 1 - EDGE)
         total += np.log(q if y[rows[t]] == 1 else 1 - q)
     for k in range(d + 2):
         for h in range(d + 2):
@@ -72,8 +69,7 @@ def _slope(Z, y, rows, theta, chances, gradient, information, jacobian):  # type
     low, high = _logistic(theta[d]), _logistic(theta[d + 1])
     for t in range(rows.size):
         i, g = rows[t], chances[t]
-        q = low + (high - low) * g
-        q = min(max(q, EDGE), 1 - EDGE)
+        q = min(max(low + (high - low) * g, EDGE), 1 - EDGE)
         variance = q * (1 - q)
         steep = (high - low) * g * (1 - g)
         for k in range(d):
