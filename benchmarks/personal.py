@@ -28,7 +28,7 @@ from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition
 from intravar.study.simulation.physicians import Continuum
-from intravar.study.tables.cells import spearman
+from intravar.study.tables import spearman
 
 RULES = (
     "two-camps",

@@ -21,7 +21,7 @@ from intravar.latent.shared_rule import learn_shared
 from intravar.panels import Layout, Panels
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import pair_discordance
-from intravar.study.tables.cells import spearman
+from intravar.study.tables import spearman
 
 FloatArray = NDArray[np.float64]
 CONDITIONS = ("score2", "continuous", "stress-graded", "stress-noise")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import polars as pl
 
-from intravar.study.tables.grids import markdown
+from intravar.study.grids import markdown
 from intravar.writing import whole_file
 
 MARK = re.compile(r"<!-- table (\S+) from (\S+) -->\n.*?<!-- end -->", re.DOTALL)

@@ -41,9 +41,7 @@ def test_importing_intravar_loads_next_to_nothing() -> None:
     assert loaded_after("import intravar; intravar.InputError; dir(intravar)") == []
 
 
-@pytest.mark.parametrize(
-    "package", ["estimators", "inference", "study.benchmark", "study.simulation"]
-)
+@pytest.mark.parametrize("package", ["estimators", "inference", "study", "study.simulation"])
 def test_packages_load_what_is_used(package: str) -> None:
     assert loaded_after(f"import intravar.{package}") == []
 

@@ -14,7 +14,7 @@ from .publication.explain import explain
 from .request import Request
 from .runs.settings import RunSettings
 from .sources.omop.patients import omop_patients
-from .study.benchmark.run import benchmark
+from .study.benchmark import benchmark
 from .study.cohort import Cohort
 from .study.oracle import oracle
 from .study.simulation.conditions import simulate

@@ -11,7 +11,7 @@ import typer
 import intravar
 from intravar import cli, estimators
 from intravar.cli.options import described, listed
-from intravar.study import report, simulation, tables
+from intravar.study import report, simulation
 from intravar.writing import Ledger
 
 if TYPE_CHECKING:
@@ -136,11 +136,11 @@ def oracle(
         typer.echo(json.dumps(truth.to_dicts(), indent=1))
         return
     cli.say(f"{cohort!r}\n")
-    paper = tables.GROUP_TABLES.get(condition)
+    paper = intravar.study.GROUP_TABLES.get(condition)
     rows = []
     for row in intravar.study.oracle_by_group(truth).iter_rows(named=True):
         group = row["group"]
-        printed = tables.printed_cell(paper, "oracle", f"group{group}") if paper else None
+        printed = intravar.study.printed_cell(paper, "oracle", f"group{group}") if paper else None
         rows.append(
             [
                 "all" if group is None else str(group),
@@ -246,9 +246,9 @@ def benchmark(
 
 def _print_study(console: cli.Console, study: intravar.study.Study) -> None:
     for name, table in study.tables.items():
-        if name in tables.FIGURE_TABLES or (name in _LONG and console.width < 120):
+        if name in intravar.study.FIGURE_TABLES or (name in _LONG and console.width < 120):
             continue
-        _print_table(console, tables.TITLES[name], table)
+        _print_table(console, intravar.study.TITLES[name], table)
     if any("published" in table.columns for table in study.tables.values()):
         console.print(
             "Beside or below a figure its 95 % interval; in ( ) the paper's figure, * where it "
@@ -269,7 +269,7 @@ def _print_study(console: cli.Console, study: intravar.study.Study) -> None:
 
 def _print_table(console: cli.Console, title: str, table: pl.DataFrame) -> None:
     # Intervals need room: seven columns with them take about 150 characters.
-    heading, rows = tables.text_grid(table, narrow=console.width < 150)
+    heading, rows = intravar.study.text_grid(table, narrow=console.width < 150)
     if console.width < 10 * len(heading) - 2:
         # Too narrow for columns: one line per cell.
         cells = [zip(heading[1:], row[1:], strict=True) for row in rows]

@@ -14,10 +14,10 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.estimators import METHODS
-from intravar.study.benchmark.units import CONSTANT, ORACLE, RUN_SCHEMA, SCORE_SCHEMA
+from intravar.study.grids import Grid, make_grid, method_label
 from intravar.study.simulation.conditions import all_conditions, main_conditions
 from intravar.study.tables import CELL_SCHEMA, TITLES
-from intravar.study.tables.grids import Grid, make_grid, method_label
+from intravar.study.units import CONSTANT, ORACLE, RUN_SCHEMA, SCORE_SCHEMA
 
 #: What a manifest must hold.
 _MANIFEST = ("methods", "data_generating_mechanisms", "command", "versions")

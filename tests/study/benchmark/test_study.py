@@ -17,8 +17,8 @@ import intravar
 from intravar.errors import InputError
 from intravar.estimators import Euclidean
 from intravar.runs.store import read_record, software_versions, write_record
-from intravar.study.benchmark.run import resolve_conditions, resolve_methods
-from intravar.study.benchmark.units import SCORE_SCHEMA
+from intravar.study.benchmark import resolve_conditions, resolve_methods
+from intravar.study.units import SCORE_SCHEMA
 from study.benchmark.small import CONTINUUM, METHODS, SMALL, WINDOW
 
 
@@ -177,7 +177,7 @@ def test_another_version_is_not_mixed_in(tmp_path, monkeypatch):
     folder = tmp_path / "o"
     intravar.benchmark([SMALL], ["glmm"], out=folder, n_jobs=1)
     versions = {**software_versions(), "numpy": "9.9"}
-    monkeypatch.setattr("intravar.study.benchmark.store.software_versions", lambda: versions)
+    monkeypatch.setattr("intravar.study.benchmark.software_versions", lambda: versions)
     with pytest.raises(InputError, match="numpy: .* then, 9.9 now.*; use --fresh"):
         intravar.benchmark([SMALL], ["glmm", "euclidean"], out=folder, n_jobs=1)
     mixed = intravar.benchmark(
@@ -207,6 +207,9 @@ def test_another_configuration_is_not_mixed_in(tmp_path):
     intravar.benchmark([SMALL], [Euclidean()], out=folder, n_jobs=1)
     with pytest.raises(InputError, match="another version or configuration .*caliper"):
         intravar.benchmark([SMALL], [Euclidean(caliper=0.1)], out=folder, n_jobs=1)
+    larger = SMALL.resized(600, None)
+    with pytest.raises(InputError, match=r"configuration \(scenario: not the same\); use --fresh"):
+        intravar.benchmark([larger], [Euclidean()], out=folder, n_jobs=1)
 
 
 class Failing(Euclidean):
@@ -301,7 +304,7 @@ def test_kill_loses_at_most_the_units_in_flight(tmp_path):
 
 
 def test_one_run_at_a_time(tmp_path):
-    from intravar.study.benchmark.store import Store
+    from intravar.study.benchmark import Store
 
     folder = tmp_path / "o"
     with Store(folder).held(), pytest.raises(InputError, match="another run is working"):

@@ -5,11 +5,18 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from intravar.study.benchmark.units import SCORE_SCHEMA
+from intravar.study.grids import markdown, shown_interval, text_grid
 from intravar.study.simulation import conditions_of, window_of
-from intravar.study.tables import build_tables, printed_cell
-from intravar.study.tables.cells import cell, percentile_interval, row_median, spearman
-from intravar.study.tables.grids import markdown, shown_interval, text_grid
+from intravar.study.tables import (
+    Column,
+    build_tables,
+    cell,
+    percentile_interval,
+    printed_cell,
+    row_median,
+    spearman,
+)
+from intravar.study.units import SCORE_SCHEMA
 
 METHODS = ("oracle", "euclidean", "learned-weights", "glmm", "constant")
 
@@ -181,7 +188,8 @@ def test_a_prediction_interval_holds_the_next_draw():
     inside = []
     for _ in range(2000):
         draws = random.normal(size=11)
-        found = cell("c", "m", "x", [percentile_interval([d]) for d in draws[:10]])
+        rows = pl.DataFrame({"replicate": range(10), "x": draws[:10]})
+        found = cell("c", "m", Column("x", "x"), rows)
         inside.append(found["draw_low"] <= draws[10] <= found["draw_high"])
     assert np.mean(inside) == pytest.approx(0.95, abs=0.015)
 

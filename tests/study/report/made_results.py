@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from intravar.estimators import PAPER_METHODS, make_estimator
-from intravar.study.benchmark.run import manifest
-from intravar.study.benchmark.units import OTHER_SCALE, RUN_SCHEMA, SCORE_SCHEMA
+from intravar.study.benchmark import manifest
 from intravar.study.simulation.conditions import find_condition
 from intravar.study.simulation.physicians import Continuum
 from intravar.study.simulation.scenario import Scenario
 from intravar.study.tables import build_tables
+from intravar.study.units import OTHER_SCALE, RUN_SCHEMA, SCORE_SCHEMA
 
 BIAS = {
     "oracle": 0.0,

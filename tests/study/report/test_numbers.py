@@ -11,10 +11,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from intravar.study.grids import number_text
 from intravar.study.report.figures import figures_of
-from intravar.study.report.figures.marks import WIDE
+from intravar.study.report.marks import WIDE
 from intravar.study.results import read_study
-from intravar.study.tables.grids import number_text
 from study.report.reading import Page, page_of
 
 HINT = re.compile(r"<(?:circle|path)[^>]*><title>(.*?)</title>", re.DOTALL)
@@ -96,7 +96,7 @@ def hints_of(folder: Path, name: str) -> list[str]:
     """Return what the marks of a figure say when they are pointed at."""
     results = read_study(folder)
     (figure,) = [each for each in figures_of(results) if each.name == name]
-    return [unescape(text) for text in HINT.findall(figure.svg(results, WIDE))]
+    return [unescape(text) for text in HINT.findall(figure.svg(WIDE))]
 
 
 def test_figures_show_the_stored_scores(folder: Path) -> None:
@@ -150,12 +150,14 @@ def test_figures_compute_nothing_again(
         pl.when(here).then(0.7654).otherwise("first").alias("first")
     )
     changed = replace(results, tables={**results.tables, table: told})
-    (shown,) = [each for each in figures_of(changed) if each.name == figure]
-    drawn, before = shown.svg(changed, WIDE), shown.svg(results, WIDE)
+    before, shown = (
+        each for study in (results, changed) for each in figures_of(study) if each.name == figure
+    )
+    drawn = shown.svg(WIDE)
     assert re.search(r"0\.765", drawn)
-    assert drawn.count("0.765") > before.count("0.765")
+    assert drawn.count("0.765") > before.svg(WIDE).count("0.765")
     if "correlations" not in table:
-        assert "0.765" in shown.alternative(changed)
+        assert "0.765" in shown.alternative
 
 
 def test_a_page_holds_no_undefined_number(page: Page) -> None:

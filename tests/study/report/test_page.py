@@ -95,7 +95,7 @@ def test_page_has_only_what_was_run(score2_folder: Path, whole_folder: Path) -> 
         "pearson-residuals",
         "calibration",
     }
-    assert set(whole.data["figures"]) == {figure.name for figure in FIGURES}
+    assert set(whole.data["figures"]) == set(FIGURES)
     assert "latent-rule" in [method["name"] for method in whole.data["methods"]]
 
 

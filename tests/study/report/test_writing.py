@@ -14,9 +14,9 @@ import pytest
 from intravar.cli import main
 from intravar.documents.typesetting import PPI
 from intravar.errors import InputError
+from intravar.study.grids import latex_table, latex_text
 from intravar.study.report import FORMATS, write_report
 from intravar.study.results import read_study
-from intravar.study.tables.grids import latex_table, latex_text
 from study.report.conftest import SCRIPT
 from study.report.made_results import make_results
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from intravar.study.benchmark.units import CONSTANT
+from intravar.study.grids import number_text
 from intravar.study.results import Study
-from intravar.study.tables import is_cells
-from intravar.study.tables.grids import number_text
+from intravar.study.units import CONSTANT
 
 #: Mean deltas within this distance of zero count as neither over nor under.
 _NEARLY_ZERO = 0.005
@@ -89,7 +88,9 @@ def against_constant(results: Study) -> str | None:
 def against_paper(results: Study) -> str | None:
     """Say how many of the paper's figures agree with ours."""
     tables = [
-        table for name, table in results.tables.items() if is_cells(table) and name != "glmm_groups"
+        table
+        for name, table in results.tables.items()
+        if "inside" in table.columns and name != "glmm_groups"
     ]
     inside = [value for table in tables for value in table["inside"].drop_nulls().to_list()]
     if not inside:

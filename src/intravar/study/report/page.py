@@ -13,13 +13,13 @@ from markupsafe import Markup
 from intravar.documents.colours import on_paper
 from intravar.documents.html import render_html, script_json
 from intravar.documents.typesetting import drawn, parse_formats
-from intravar.study.benchmark.units import ORACLE
+from intravar.study.grids import latex_table, number_text
 from intravar.study.report.figures import Figure, figures_of
-from intravar.study.report.figures.marks import NARROW, WIDE, looks_of_study
 from intravar.study.report.findings import findings
+from intravar.study.report.marks import NARROW, WIDE, looks_of_study
 from intravar.study.results import Study, read_study
 from intravar.study.tables import FIGURE_TABLES
-from intravar.study.tables.grids import latex_table, number_text
+from intravar.study.units import ORACLE
 from intravar.writing import Ledger, digest
 
 #: Tables that are long; they stand folded below their figure.
@@ -64,8 +64,8 @@ def _section(results: Study, figure: Figure) -> dict[str, Any]:
     means = [grid.draws for grid in grids if grid.has_paper]
     return {
         "figure": figure,
-        "alternative": figure.alternative(results),
-        "pictures": Markup("").join(figure.svg(results, width) for width in (WIDE, NARROW)),
+        "alternative": figure.alternative,
+        "pictures": Markup("").join(figure.svg(width) for width in (WIDE, NARROW)),
         "open": [grid for grid in grids if grid.name not in _FOLDED],
         "folded": [grid for grid in grids if grid.name in _FOLDED],
         "draws": results.draws(figure.condition) if figure.condition else max([1, *means]),
@@ -133,7 +133,7 @@ def write_report(
         files["report.html"] = study_page(results).encode()
     pictures = [name for name in chosen if name in ("svg", "png", "pdf")]
     for figure in figures_of(results) if pictures else ():
-        svg = on_paper(figure.svg(results, WIDE), looks_of_study(results), CENTIMETRES)
+        svg = on_paper(figure.svg(WIDE), looks_of_study(results), CENTIMETRES)
         for name in pictures:
             content = svg.encode() if name == "svg" else drawn(svg, name)
             files[f"figures/{figure.name}.{name}"] = content

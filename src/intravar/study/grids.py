@@ -7,22 +7,17 @@ conditions down and the methods across.
 from __future__ import annotations
 
 import math
-import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from intravar.estimators import METHODS
 from intravar.study.simulation.conditions import conditions_of
-from intravar.study.tables.cells import is_cells
+from intravar.study.tables import HEADINGS
 
-_WORDS = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
-TITLES: dict[str, str] = _WORDS["titles"]
-HEADINGS: dict[str, str] = _WORDS["headings"]
 _PER_CENT = "percent_positive"
 #: Measures from 0 to 1.
 _FROM_ZERO = ("coverage", "mean_abs_delta", "mean_error", "mean_physician_error")
@@ -58,22 +53,15 @@ class Cell(NamedTuple):
     outside: bool = False
 
 
-class Row(NamedTuple):
-    """A row of a grid; `cells` holds None where there is nothing."""
-
-    heading: str
-    cells: list[Cell | None]
-
-
 @dataclass(frozen=True)
 class Grid:
-    """A table as people read it."""
+    """A table as people read it; rows are a heading and cells, None where there is nothing."""
 
     name: str
     title: str
     corner: str
     headings: list[str]
-    rows: list[Row]
+    rows: list[tuple[str, list[Cell | None]]]
     #: Draws whose mean the cells are; 1 where every cell is one draw's.
     draws: int = 1
 
@@ -82,7 +70,7 @@ class Grid:
         """What brackets, the paper's figures and asterisks mean here."""
         several = self.draws > 1
         parts = [f"Means over {self.draws} draws."] * several
-        if any(cell and cell.interval for row in self.rows for cell in row.cells):
+        if any(cell and cell.interval for _, cells in self.rows for cell in cells):
             parts.append(f"In brackets: {_SINGLE_DRAWS if several else '95 % bootstrap interval'}.")
         if self.has_paper:
             where = _SINGLE_DRAWS if several else "our interval"
@@ -92,7 +80,7 @@ class Grid:
     @property
     def has_paper(self) -> bool:
         """Whether the paper prints any of it."""
-        return any(cell and cell.published is not None for row in self.rows for cell in row.cells)
+        return any(cell and cell.published is not None for _, cells in self.rows for cell in cells)
 
 
 def method_label(name: str) -> str:
@@ -110,13 +98,13 @@ def make_grid(
     def heading(column: str) -> str:
         return HEADINGS.get(column) or label(column)
 
-    if not is_cells(table):
-        first, *others = table.columns
+    if "published" not in table.columns:
+        first, *others = map(heading, table.columns)
         plain = [
-            Row(label(str(row[0])), [_plain_cell(value) for value in row[1:]])
-            for row in table.iter_rows()
+            (label(str(start)), [None if value is None else _plain_cell(value) for value in row])
+            for start, *row in table.iter_rows()
         ]
-        return Grid(name, title, heading(first), [heading(column) for column in others], plain)
+        return Grid(name, title, first, others, plain)
     cohorts = {
         name: "{n_patients:,} patients, {n_physicians} physicians".format_map(vars(each))
         for name, each in conditions_of("grid").items()
@@ -130,20 +118,17 @@ def make_grid(
         cells = {row[across]: _cell(row) for row in part.iter_rows(named=True)}
         words = [label(str(each)) for each in method]
         words += [cohorts.get(str(condition), str(condition))] if several or turned else []
-        rows.append(Row(", ".join(words), [cells.get(column) for column in columns]))
+        rows.append((", ".join(words), [cells.get(column) for column in columns]))
     corner = ("Cohort" if name == "grid" else "Condition") if turned else "Method"
     # The grid of sizes resamples its draws: its intervals are about all of them.
     draws = 1 if name == "grid" else int(table["draws"].max() or 1)  # type: ignore[arg-type]
     return Grid(name, title, corner, [heading(column) for column in columns], rows, draws)
 
 
-def _plain_cell(value: Any) -> Cell | None:
-    if value is None:
-        return None
+def _plain_cell(value: Any) -> Cell:
     if isinstance(value, str):
         return Cell(None, value)
-    text = f"{value:,d}" if isinstance(value, int) else f"{value:,.2f}"
-    return Cell(float(value), text)
+    return Cell(float(value), f"{value:,d}" if isinstance(value, int) else f"{value:,.2f}")
 
 
 def _cell(row: Mapping[str, Any]) -> Cell:
@@ -217,19 +202,19 @@ def text_grid(table: pl.DataFrame, *, narrow: bool = False) -> tuple[list[str], 
 
     Where it is narrow, intervals go below figures, in two decimals, instead of beside them.
     """
+
+    def text(cell: Cell | None) -> str:
+        if cell is None or cell.value is None:
+            return cell.text if cell else ""
+        interval = "\n" + cell.short if narrow else f" {cell.interval}"
+        text = cell.text + (interval if cell.interval else "")
+        if cell.published is not None:
+            text += f"\n({cell.published_text}){'*' * cell.outside}"
+        return text.replace("−", "-")
+
     grid = make_grid(table)
-    rows = [[row.heading, *(_plainly(cell, narrow) for cell in row.cells)] for row in grid.rows]
+    rows = [[heading, *map(text, cells)] for heading, cells in grid.rows]
     return [grid.corner.lower(), *grid.headings], rows
-
-
-def _plainly(cell: Cell | None, narrow: bool) -> str:
-    if cell is None or cell.value is None:
-        return cell.text if cell else ""
-    interval = "\n" + cell.short if narrow else f" {cell.interval}"
-    text = cell.text + (interval if cell.interval else "")
-    if cell.published is not None:
-        text += f"\n({cell.published_text}){'*' * cell.outside}"
-    return text.replace("−", "-")
 
 
 def markdown(table: pl.DataFrame) -> str:
@@ -276,10 +261,10 @@ def latex_table(grid: Grid) -> str:
         line([grid.corner, *grid.headings]),
         r"\midrule",
     ]
-    for row in grid.rows:
-        ours = [f"{cell.text} {cell.interval}".strip() if cell else "—" for cell in row.cells]
-        lines.append(line([row.heading, *ours]))
-        theirs = [cell.published_text + "*" * cell.outside if cell else "" for cell in row.cells]
+    for heading, cells in grid.rows:
+        ours = [f"{cell.text} {cell.interval}".strip() if cell else "—" for cell in cells]
+        lines.append(line([heading, *ours]))
+        theirs = [cell.published_text + "*" * cell.outside if cell else "" for cell in cells]
         if any(theirs):
             lines.append(rf"\quad paper & {line(theirs)}")
     lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]

@@ -1,30 +1,60 @@
-"""What several figures share: looks of methods and groups, rows of methods, ticks, hints."""
+"""What figures share: charts, looks of methods and groups, rows of methods, marks, ticks."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from itertools import cycle
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from intravar.documents.charts import Drawing, Plot, round_ticks, text_width
 from intravar.documents.colours import Look
+from intravar.study.grids import column_text, number_text
 from intravar.study.results import Study
-from intravar.study.tables.grids import column_text
 
 Rows = list[dict[str, Any]]
 #: Widths of a figure in pixels: on a desk and on paper, and on a telephone.
 WIDE, NARROW = 840, 350
-#: Height of a row of a method in pixels.
-ROW = 27
+#: Height of a row of a method, and of the title over a panel, in pixels.
+ROW, TITLE = 27, 22
 #: Values of a method up to which a figure in words lists each.
 _MOST_LISTED = 6
-_TOLD = tomllib.loads(files(__package__).joinpath("looks.toml").read_text("utf-8"))
+_LOOKS = tomllib.loads(files(__package__).joinpath("looks.toml").read_text("utf-8"))
 _WORDS_OF_GROUPS = {1: "group 1, steady", 5: "5, coin-flip"}
+
+
+class Chart(NamedTuple):
+    """What draws a figure for a width in pixels, and the figure in words."""
+
+    draw: Callable[[int], Drawing]
+    words: str
+
+
+def chart_of(rows: Rows, draw: Callable[[int], Drawing]) -> Chart | None:
+    """Return the chart of rows of a table, none where there are no rows.
+
+    In words it lists every method's values; median and range where there are many.
+    """
+    by_label: dict[str, Rows] = {}
+    for row in rows:
+        by_label.setdefault(row["label"], []).append(row)
+    listed = []
+    for label, own in by_label.items():
+        values, column = [row["value"] for row in own], own[0]["column"]
+        if len(own) > _MOST_LISTED:
+            numbers = median(values), min(values), max(values)
+            words = "{} ({} to {})".format(*(column_text(n, column) for n in numbers))
+        else:
+            words = ", ".join(
+                f"{row.get('where', '')} {column_text(row['value'], row['column'])}".strip()
+                for row in own
+            )
+        listed.append(f"{label} {words}")
+    return Chart(draw, f"{'; '.join(listed)}.") if rows else None
 
 
 def colour_of(results: Study, method: str) -> str:
@@ -38,11 +68,11 @@ def looks_of_study(results: Study) -> dict[str, Look]:
 
     Methods without a look of their own take the spare ones in turn.
     """
-    spare, known = cycle(_TOLD["spare"]), _TOLD["methods"]
-    looks = {f"group-{number}": look for number, look in enumerate(_TOLD["groups"], 1)}
+    spare, known = cycle(_LOOKS["spare"]), _LOOKS["methods"]
+    looks = {f"group-{number}": look for number, look in enumerate(_LOOKS["groups"], 1)}
     for method in (*results.methods, "oracle", "constant"):
         looks[colour_of(results, method)] = known.get(method) or next(spare)
-    outlines = _TOLD["outlines"]
+    outlines = _LOOKS["outlines"]
     return {
         name: Look(light, dark, outlines.get(*shape, "circle") if shape else "circle")
         for name, (light, dark, *shape) in looks.items()
@@ -57,11 +87,7 @@ def method_look(results: Study, method: str) -> dict[str, str]:
 
 def group_colour(group: int | None) -> str:
     """Return the name of the colour of a group of physicians."""
-    return "soft" if group is None else f"group-{(int(group) - 1) % len(_TOLD['groups']) + 1}"
-
-
-#: Pixels over a panel for its title.
-TITLE = 22
+    return "soft" if group is None else f"group-{(int(group) - 1) % len(_LOOKS['groups']) + 1}"
 
 
 def panels(drawings: Sequence[Drawing], columns: int, titles: Sequence[str] = ()) -> Drawing:
@@ -75,7 +101,7 @@ def panels(drawings: Sequence[Drawing], columns: int, titles: Sequence[str] = ()
             if titles:
                 whole.write(titles[place], (left + drawing.width / 2, top + 10), "panel-title")
             inner = Markup("").join(drawing.parts)
-            whole.add('<g transform="translate({a} {b})">{i}</g>', a=left, b=top + room, i=inner)
+            whole.add('<g transform="translate({} {})">{}</g>', left, top + room, inner)
             left += drawing.width
         whole.width = max(whole.width, left)
         top += room + max(drawing.height for drawing in row)
@@ -94,7 +120,7 @@ def with_legend(plot: Drawing, looks: Mapping[str, Mapping[str, Any]]) -> Drawin
         legend.write(words, (at + 20, down), "label", "start")
         at += room
     legend.height = round(down) + 14
-    return panels([legend, plot], 1)
+    return panels([legend, plot], 1) if looks else plot
 
 
 def with_methods(plot: Drawing, results: Study, methods: Sequence[str]) -> Drawing:
@@ -105,8 +131,8 @@ def with_methods(plot: Drawing, results: Study, methods: Sequence[str]) -> Drawi
 def with_groups(plot: Drawing, rows: Rows) -> Drawing:
     """Return a plot below a legend of the groups that physicians in these rows have."""
     groups = sorted({int(row["group"]) for row in rows if row["group"] is not None})
-    words = {_WORDS_OF_GROUPS.get(g, str(g)): {"colour": group_colour(g)} for g in groups}
-    return with_legend(plot, words) if words else plot
+    colours = {_WORDS_OF_GROUPS.get(g, str(g)): {"colour": group_colour(g)} for g in groups}
+    return with_legend(plot, colours)
 
 
 def signed_ticks(low: float, high: float, most: int = 6) -> list[tuple[float, str]]:
@@ -148,7 +174,6 @@ def mark_row(
     results: Study,
     row: Mapping[str, Any],
     at: float,
-    hint: str,
     *,
     value: str = "value",
     upright: bool = False,
@@ -159,15 +184,26 @@ def mark_row(
     """Add what a row of a table says of a method: the paper's figure as a dash, interval, mark.
 
     `at` is the place on the axis that does not show the value; `dash` is half the length of the
-    paper's dash; without `ends` the interval is left out.
+    paper's dash; without `ends` the interval is left out. The mark says the `hint` of the row and
+    stands for `who`.
     """
-    look = method_look(results, row["method"]) | look
+    look = method_look(results, row["method"]) | {"who": row.get("who")} | look
     if dash and row["published"] is not None:
         place = row["published"], at - dash, at + dash
         plot.interval(*place, upright=not upright, kind="line", colour="soft")
     if ends and row["low"] is not None:
         plot.interval(at, row["low"], row["high"], upright=upright, colour=look["colour"])
-    plot.point((at, row[value]) if upright else (row[value], at), hint, **look)
+    plot.point((at, row[value]) if upright else (row[value], at), row["hint"], **look)
+
+
+def hint(begin: str, row: Mapping[str, Any], words: Mapping[str, str], *signed: str) -> str:
+    """Return what a mark says: how it begins, then words about each number that is known."""
+    texts = {
+        name: number_text(value, signed=name in signed) if isinstance(value, float) else value
+        for name, value in row.items()
+    }
+    known = [text.format_map(texts) for name, text in words.items() if row[name] is not None]
+    return "; ".join([begin.format_map(texts), *known])
 
 
 def extent(values: Iterable[float | None], *always: float) -> tuple[float, float]:
@@ -182,23 +218,3 @@ def present(methods: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> list[s
     """Return the methods that have a row, in their order."""
     there = {row["method"] for row in rows}
     return [method for method in methods if method in there]
-
-
-def rows_in_words(rows: Rows) -> str:
-    """Return every method's values; median and range where there are many."""
-    listed = []
-    by_label: dict[str, Rows] = {}
-    for row in rows:
-        by_label.setdefault(row["label"], []).append(row)
-    for label, own in by_label.items():
-        values, column = [row["value"] for row in own], own[0]["column"]
-        if len(own) > _MOST_LISTED:
-            numbers = median(values), min(values), max(values)
-            words = "{} ({} to {})".format(*(column_text(n, column) for n in numbers))
-        else:
-            words = ", ".join(
-                f"{row.get('where', '')} {column_text(row['value'], row['column'])}".strip()
-                for row in own
-            )
-        listed.append(f"{label} {words}")
-    return f"{'; '.join(listed)}."

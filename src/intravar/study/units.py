@@ -6,7 +6,7 @@ import json
 import re
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -126,40 +126,37 @@ class Unit:
 
 
 def plan(
-    conditions: Iterable[Scenario],
+    conditions: Sequence[Scenario],
     methods: Sequence[Estimator],
     replicates: int,
     kind: Replicates = "fresh",
 ) -> list[Unit]:
-    """Return the units of a study, longest groups first within a cohort."""
-    conditions = list(conditions)
-    _check_names("condition", [condition.name for condition in conditions])
-    _check_names("method", [method.name for method in methods])
+    """Return the units of a study, longest groups first within a cohort.
+
+    Names that cannot be part of a file name on every system, or that lead elsewhere, are refused.
+    """
     groups: dict[str, list[Estimator]] = {}
     for method in methods:
         groups.setdefault(method.shares, []).append(method)
-    _check_names("group", list(groups))
+    names = {"condition": [each.name for each in conditions], "method": [m.name for m in methods]}
+    for what, given in (names | {"group": list(groups)}).items():
+        known: dict[str, str] = {}
+        for name in given:
+            if not _SAFE_NAME.fullmatch(name):
+                raise InputError(
+                    f"the name of {what} {name!r} is also that of a file; use letters, digits, "
+                    "'-', '_' and '.', up to 80 of them, and begin with a letter or digit"
+                )
+            # Two names that differ by case are one file on Windows and macOS.
+            other = known.setdefault(name.casefold(), name)
+            if other != name:
+                raise InputError(f"{what}s '{other}' and '{name}' differ by case alone; rename one")
     return [
         Unit(condition, replicate, group, tuple(members), kind)
         for condition in conditions
         for replicate in range(replicates)
         for group, members in {BASELINES: [], **groups}.items()
     ]
-
-
-def _check_names(kind: str, names: Sequence[str]) -> None:
-    """Refuse names that cannot be part of a file name on every system, or that lead elsewhere."""
-    known: dict[str, str] = {}
-    for name in names:
-        if not _SAFE_NAME.fullmatch(name):
-            raise InputError(
-                f"the name of {kind} {name!r} is also that of a file; use letters, digits, '-', "
-                "'_' and '.', up to 80 of them, and begin with a letter or digit"
-            )
-        # Two names that differ by case are one file on Windows and macOS.
-        other = known.setdefault(name.casefold(), name)
-        if other != name:
-            raise InputError(f"{kind}s '{other}' and '{name}' differ by case alone; rename one")
 
 
 def run_unit(unit: Unit) -> tuple[str, pl.DataFrame, dict[str, Any]]:
@@ -174,34 +171,42 @@ def run_unit(unit: Unit) -> tuple[str, pl.DataFrame, dict[str, Any]]:
         random = stream(unit.seed, unit.condition.name, "resample", str(unit.replicate))
         cohort = cohort.take(random.integers(cohort.n_patients, size=cohort.n_patients))
     truth = oracle(cohort)
+    where = {"condition": unit.condition.name, "replicate": unit.replicate}
     details: dict[str, Any] = {}
-    scores, runs = [], []
+    scores, runs = [pl.DataFrame(schema=SCORE_SCHEMA)], []
+
+    def ran(method: str, begin: float, error: str | None = None) -> None:
+        measured = (time.perf_counter() - begin if begin else 0.0, peak_memory_mb())
+        about = (*where.values(), method, *measured, json.dumps(software_versions()), error)
+        runs.append(dict(zip(RUN_SCHEMA, about, strict=True)))
+
     for name, score in _baselines(cohort, truth) if unit.group == BASELINES else ():
         scores.append(_beside(score, name, truth))
-        runs.append(_run(unit, name, 0.0, None))
+        ran(name, 0.0)
         details["cohort"] = _cohort_details(cohort)
     if unit.methods:
         recorded, completed = _observed(cohort)
     for method in unit.methods:
         begin = time.perf_counter()
-        estimator = _seeded(method, unit)
+        estimator: Estimator = clone(method)
+        if "random_state" in estimator.get_params():
+            seed = derived_seed(unit.seed, unit.condition.name, "estimator", str(unit.replicate))
+            estimator.set_params(random_state=seed)
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 estimator.fit_observed(recorded if method.accepts_missing else completed)
         except Exception as problem:
-            error = f"{type(problem).__name__}: {problem}"
-            runs.append(_run(unit, method.name, time.perf_counter() - begin, error))
+            ran(method.name, begin, f"{type(problem).__name__}: {problem}")
             continue
-        runs.append(_run(unit, method.name, time.perf_counter() - begin, None))
+        ran(method.name, begin)
         profile = estimator.profile_.rename({"score_low": "low", "score_high": "high"})
-        rate = method.scale == "discordance"
-        scores.append(_beside(profile, method.name, truth, rate=rate))
+        scores.append(_beside(profile, method.name, truth, rate=method.scale == "discordance"))
         messages = sorted({str(warning.message) for warning in caught})
         details[method.name] = estimator.details() | ({"warnings": messages} if messages else {})
-    table = pl.concat([pl.DataFrame(schema=SCORE_SCHEMA), *scores], how="diagonal_relaxed")
-    where = {"condition": unit.condition.name, "replicate": unit.replicate}
-    table = table.with_columns(pl.lit(value).alias(name) for name, value in where.items())
+    table = pl.concat(scores, how="diagonal_relaxed").with_columns(
+        pl.lit(value).alias(name) for name, value in where.items()
+    )
     record = {
         "unit": unit.name,
         **where,
@@ -241,14 +246,6 @@ def _observed(cohort: Cohort) -> tuple[Observed, Observed]:
     return recorded, Observed.of(filled, y, physician)
 
 
-def _seeded(method: Estimator, unit: Unit) -> Estimator:
-    estimator: Estimator = clone(method)
-    if "random_state" in estimator.get_params():
-        seed = derived_seed(unit.seed, unit.condition.name, "estimator", str(unit.replicate))
-        estimator.set_params(random_state=seed)
-    return estimator
-
-
 def _beside(
     profile: pl.DataFrame, method: str, truth: pl.DataFrame, *, rate: bool = True
 ) -> pl.DataFrame:
@@ -275,10 +272,3 @@ def _cohort_details(cohort: Cohort) -> dict[str, Any]:
         "largest_panel": max(sizes),
         "notes": list(cohort.notes),
     }
-
-
-def _run(unit: Unit, method: str, seconds: float, error: str | None) -> dict[str, Any]:
-    """Return a row of :data:`RUN_SCHEMA`."""
-    where = (unit.condition.name, unit.replicate, method)
-    measured = (seconds, peak_memory_mb(), json.dumps(software_versions()), error)
-    return dict(zip(RUN_SCHEMA, (*where, *measured), strict=True))

@@ -1,0 +1,422 @@
+"""The study: conditions x methods -> scores -> tables, resumable at any moment.
+
+Results lie in a folder: one part per finished unit, and the tables made of them. A part is a
+Parquet file with scores and a JSON file beside it that says how they came about and carries the
+checksums of both. The JSON file is written last: a part without it was not finished. Everything
+else is in the folder's ledger. What neither a checksum nor the ledger proves to be ours is never
+touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, get_args
+
+import polars as pl
+
+from intravar.errors import InputError, renamed
+from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
+from intravar.processes import Listener, Nobody, count_workers
+from intravar.runs.engines import make_engine
+from intravar.runs.store import PartsFolder, locked, software_versions
+from intravar.study.grids import markdown
+from intravar.study.results import Study
+from intravar.study.simulation.conditions import Family, conditions_of, find_condition
+from intravar.study.simulation.scenario import Scenario
+from intravar.study.tables import TITLES, build_tables
+from intravar.study.units import RUN_SCHEMA, SCORE_SCHEMA, Replicates, Unit, plan, run_unit
+from intravar.writing import Ledger, make_folder, sweep
+
+#: One condition of each kind: a first look at the whole study within a minute or two.
+QUICK = (
+    *("score2", "continuous", "copula", "lognormal"),
+    *("pass1-w1-p1", "pass1-w3-p4", "pass2-w3-p4", "pass1-w6-p1", "pass1-w9-p1"),
+)
+
+#: Files of a study; before hours of work it is made sure that each may be written.
+_FILES = (
+    *("scores.parquet", "runs.parquet", "details.json", "manifest.json", "summary.json"),
+    *(f"tables/{name}.{suffix}" for name in TITLES for suffix in ("csv", "parquet", "md")),
+)
+_PARTS = "parts"
+#: What a record of a part must hold, and of which type.
+_RECORD: dict[str, type] = {
+    **dict.fromkeys(("unit", "condition", "replicates"), str),
+    **dict.fromkeys(("configuration", "versions", "details"), dict),
+    "replicate": int,
+    "runs": list,
+}
+#: What a run must hold; parts of earlier versions hold no more.
+_RUN = frozenset(("condition", "replicate", "method", "seconds", "error"))
+#: Texts longer than this are not printed where a configuration has changed.
+_LONGEST = 120
+
+#: What a part says of itself, as it is read back.
+Record = dict[str, Any]
+
+
+def resolve_conditions(names: str | Scenario | Iterable[str | Scenario]) -> list[Scenario]:
+    """Return the conditions of names, each once; `all`, `quick` and families are names.
+
+    Examples
+    --------
+    >>> len(resolve_conditions("all"))
+    94
+    """
+
+    def called(name: str) -> list[Scenario]:
+        if name == "quick":
+            return [find_condition(each) for each in QUICK]
+        family: Any = "paper" if name == "all" else name
+        known = family in get_args(Family)
+        return list(conditions_of(family).values()) if known else [find_condition(name)]
+
+    return _resolved("condition", names, called)
+
+
+def resolve_methods(names: str | Estimator | Iterable[str | Estimator]) -> list[Estimator]:
+    """Return unfitted estimators for names, `all` among them, each once."""
+
+    def called(name: str) -> list[Estimator]:
+        return [make_estimator(each) for each in (STUDY_METHODS if name == "all" else [name])]
+
+    return _resolved("method", names, called)
+
+
+def _listed(given: Any) -> list[Any]:
+    return [given] if isinstance(given, str | Scenario | Estimator) else list(given)
+
+
+def _resolved(what: str, names: Any, called: Callable[[str], list[Any]]) -> list[Any]:
+    parts = [called(each) if isinstance(each, str) else [each] for each in _listed(names)]
+    chosen = {each.name: each for part in parts for each in part}
+    if not chosen:
+        raise InputError(f"there is no {what} to run; name one, or 'all'")
+    return list(chosen.values())
+
+
+@renamed(workers="n_jobs")
+def benchmark(
+    conditions: str | Scenario | Iterable[str | Scenario] = "score2",
+    methods: str | Estimator | Iterable[str | Estimator] = "all",
+    *,
+    out: str | os.PathLike[str],
+    replicates: int = 1,
+    n_jobs: int | None = None,
+    engine: str = "local",
+    fresh: bool = False,
+    allow_mixed: bool = False,
+    replicates_are: Replicates = "fresh",
+    progress: Listener | None = None,
+) -> Study:
+    """Run methods on conditions and set their scores beside the truth and the paper.
+
+    A second call with the same folder does only what is missing. Results do not depend on the
+    engine, the number of workers, the order of the work or the other methods.
+
+    Parameters
+    ----------
+    conditions
+        Names of conditions, `all` (the paper's 94), `quick`, `grid` or `stress`; or scenarios of
+        your own.
+    methods
+        Names of methods, or `all`; or unfitted estimators.
+    out
+        Folder of the results.
+    replicates
+        Independent draws per condition.
+    n_jobs
+        Processes; None and -1 stand for one per processor.
+    engine
+        `local`, `dask` (a cluster on this machine) or `dask:ADDRESS`.
+    fresh
+        Whether to discard what lies in the folder.
+    allow_mixed
+        Whether to keep results of other versions or configurations beside new ones.
+    replicates_are
+        "fresh" cohorts, or cohorts "resampled" from the patients of the first.
+    progress
+        Is told how it goes.
+    """
+    if replicates < 1:
+        raise InputError(f"{replicates} replicates leave nothing to run; ask for at least one")
+    chosen, estimators = resolve_conditions(conditions), resolve_methods(methods)
+    work, workers = make_engine(engine, n_jobs), count_workers(n_jobs)
+    units = plan(chosen, estimators, replicates, replicates_are)
+    store, tell = Store(out), progress or Nobody()
+    with store.held():
+        if fresh:
+            store.clear()
+        store.ledger.check(_FILES)
+        pending = _missing(store, units, replicates_are, tell, allow_mixed)
+        kept = len(units) - len(pending)
+        notes = [f"{kept} units are there from an earlier run and are kept"] * bool(kept)
+        notes += [f"{len(pending)} units to do, {workers} at a time"] * bool(pending)
+        # With a time, if only that of nothing, it is also said where short steps are not.
+        tell.step("; ".join(notes), 0.0)
+        left, seconds, failed = [unit.name for unit in pending], 0.0, 0
+        for name, scores, record in work.run(run_unit, pending) if pending else ():
+            store.write(name, scores, record)
+            left.remove(name)
+            for run in record["runs"]:
+                if run["error"]:
+                    failed += 1
+                    where = f"{run['condition']}, replicate {run['replicate']}, {run['method']}"
+                    tell.note(f"failed: {where}: {run['error']}")
+            # Units that are left are expected to take as long as those before.
+            done, seconds = len(pending) - len(left), seconds + record["seconds"]
+            running = ", ".join(name.rsplit(".", 1)[0] for name in left[:workers])
+            words = "; ".join(filter(None, (f"{failed} failed" * bool(failed), running)))
+            tell.part(done, len(pending), seconds / done * len(left) / workers, words)
+        command = _command(conditions, methods, replicates, replicates_are, out)
+        return _write_study(
+            store, manifest(chosen, estimators, replicates, replicates_are, command)
+        )
+
+
+class Store:
+    """The results of a study in a folder, which is made if its parent exists."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.parts = PartsFolder(self.folder / _PARTS)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The files of the folder that are ours, parts aside."""
+        return Ledger(self.folder)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the folder for this run alone; the lock goes with the process, however it ends."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InputError(f"'{self.folder}' is a file; name a folder with --out")
+        if not self.folder.exists() and not self.folder.parent.is_dir():
+            raise InputError(f"folder '{self.folder.parent}' does not exist; make it first")
+        make_folder(self.parts.folder)
+        lock = locked(self.folder / ".intravar.lock", self.folder)
+        try:
+            # Whoever holds the lock is alone: what is unfinished now was left by a killed run.
+            for folder in (self.folder, self.parts.folder, self.folder / "tables"):
+                sweep(folder)
+            yield
+        finally:
+            lock.release()
+
+    def clear(self) -> None:
+        """Remove the results of earlier runs, and nothing that is not proved to be theirs."""
+        self.ledger.clear()
+        for record in self.scan()[0]:
+            self.parts.remove(record["unit"])
+
+    def write(self, name: str, scores: pl.DataFrame, record: Record) -> None:
+        """Keep the result of a unit; a crash at any moment leaves either all of it or none.
+
+        What lies in its place and is no part is kept under another name.
+        """
+        if self.parts.record(name).exists() and self._sound(name) is None:
+            for path in (self.parts.record(name), self.parts.table(name)):
+                try:
+                    if path.exists():
+                        os.replace(path, path.with_name(f"{name}.damaged{path.suffix}.kept"))
+                except OSError as error:
+                    raise InputError(
+                        f"'{path}' is damaged and cannot be moved away: {error.strerror}"
+                    ) from error
+        self.parts.keep(name, {"": scores}, record)
+
+    def scan(self) -> tuple[list[Record], list[str]]:
+        """Return the records of sound parts, and the names of those truncated or changed."""
+        names = [path.stem for path in sorted(self.parts.folder.glob("*.json"))]
+        records = {name: self._sound(name) for name in names}
+        return [each for each in records.values() if each], [n for n in names if not records[n]]
+
+    def _sound(self, name: str) -> Record | None:
+        """Return the record of a part that is whole, unchanged and under its own name, or None."""
+        record = self.parts.kept(name)
+        # A copy under another name would count a second time.
+        if record is None or record.get("unit") != name:
+            return None
+        typed = all(isinstance(record.get(key), kind) for key, kind in _RECORD.items())
+        whole = typed and all(set(run) >= _RUN for run in record["runs"])
+        return record if whole else None
+
+
+def _finished(record: Record) -> list[tuple[Any, ...]]:
+    """Return condition, replicate and method of all runs of a part that did not fail."""
+    return [_key(run) for run in record["runs"] if run["error"] is None]
+
+
+def _key(run: Mapping[str, Any]) -> tuple[Any, ...]:
+    return run["condition"], run["replicate"], run["method"]
+
+
+def _missing(
+    store: Store, units: list[Unit], kind: Replicates, tell: Listener, allow_mixed: bool
+) -> list[Unit]:
+    """Return what is left to do: units without the methods that are finished.
+
+    Refused are parts that no table could tell apart, or that would count twice: fresh and resampled
+    replicates, and two parts that score one method on one cohort; and, unless that is allowed,
+    results of other versions or of another configuration.
+    """
+    records, damaged = store.scan()
+    for name in damaged:
+        tell.note(f"the part '{name}' is damaged or a copy; it is not counted")
+    by_name, file_of = {unit.name: unit for unit in units}, dict[tuple[Any, ...], str]()
+    for record in records:
+        name, stored = record["unit"], record["replicates"]
+        if stored != kind:
+            raise InputError(
+                f"the folder holds {stored} replicates ('{name}'), this run makes {kind} ones; "
+                "use another --out, or --fresh to start over"
+            )
+        for key in _finished(record):
+            if (other := file_of.setdefault(key, name)) != name:
+                condition, replicate, method = key
+                raise InputError(
+                    f"'{other}' and '{name}' both hold {method} on {condition}, replicate "
+                    f"{replicate}; move one of them out of the folder 'parts'"
+                )
+        changed = [] if allow_mixed else _changed(record, by_name.get(name))
+        if changed:
+            raise InputError(
+                f"the results of '{name}' were made with another version or configuration "
+                f"({', '.join(changed)}); use --fresh to start over, --allow-mixed to keep them, "
+                "or another --out"
+            )
+    missing = []
+    for unit in units:
+        where = unit.condition.name, unit.replicate
+        left = [name for name in unit.method_names if (*where, name) not in file_of]
+        if left:
+            methods = tuple(method for method in unit.methods if method.name in left)
+            missing.append(replace(unit, methods=methods))
+    return missing
+
+
+def _changed(record: Record, unit: Unit | None) -> list[str]:
+    """Say what a part was made with that is another now; long texts are not printed."""
+    changed = []
+    pairs = [(record["versions"], software_versions())]
+    if unit is not None:
+        then, now = record["configuration"], unit.configuration()
+        pairs += [(then, now), (then.get("methods", {}), now.pop("methods"))]
+    for then, now in pairs:
+        for name in (name for name in now if then.get(name) != now[name]):
+            values = f"{then.get(name)} then, {now[name]} now"
+            changed.append(f"{name}: {values if len(values) <= _LONGEST else 'not the same'}")
+    return changed
+
+
+def _write_study(store: Store, described: dict[str, Any]) -> Study:
+    """Join parts to the scores, runs and details of the study, and write them with its tables.
+
+    A method that failed once and went through later counts as having gone through.
+    """
+    records, _ = store.scan()
+    order = ["condition", "replicate", "method", "physician"]
+    parts = [pl.DataFrame(schema=SCORE_SCHEMA)]
+    done = {key for record in records for key in _finished(record)}
+    rows: list[dict[str, Any]] = []
+    details: dict[str, Any] = {}
+    try:
+        for record in records:
+            table = store.parts.table(record["unit"])
+            parts.append(pl.read_parquet(table, columns=list(SCORE_SCHEMA)))
+            rows += [r for r in record["runs"] if r["error"] is None or _key(r) not in done]
+            key = f"{record['condition']}.r{record['replicate']:03d}"
+            details.setdefault(key, {}).update(record["details"])
+        scores = pl.concat(parts).sort(order)
+        runs = pl.DataFrame(rows, schema=RUN_SCHEMA).sort(order[:3])
+    except (KeyError, TypeError, ValueError, OSError, pl.exceptions.PolarsError) as error:
+        first = str(error).partition("\n")[0]
+        raise InputError(
+            f"the parts in '{store.parts.folder}' do not fit together ({first}); use --fresh to "
+            "start over, or another --out"
+        ) from error
+    tables = build_tables(scores, runs)
+    study = Study(store.folder, scores, runs, tables, described, details)
+    frames = {"scores": scores, "runs": runs}
+    frames |= {f"tables/{name}": table for name, table in tables.items()}
+    for name, frame in frames.items():
+        with store.ledger.writing(f"{name}.parquet") as beside:
+            frame.write_parquet(beside)
+    texts = {f"tables/{name}.csv": table.write_csv() for name, table in tables.items()}
+    texts |= {f"tables/{name}.md": markdown(table) for name, table in tables.items()}
+    contents = {"details": details, "manifest": described, "summary": study.summary()}
+    for name, content in contents.items():
+        texts[f"{name}.json"] = json.dumps(content, indent=1, default=str)
+    for name, text in texts.items():
+        with store.ledger.writing(name) as beside:
+            beside.write_bytes(text.encode())
+    return study
+
+
+def _command(
+    conditions: object, methods: object, replicates: int, kind: Replicates, out: object
+) -> str:
+    """Return the command line that does the same."""
+    names, chosen = (
+        [each if isinstance(each, str) else each.name for each in _listed(given)]
+        for given in (conditions, methods)
+    )
+    text = ["intravar", "benchmark", *names, "--methods", ",".join(chosen)]
+    text += ["--replicates", str(replicates), "--out", str(out)]
+    return shlex.join(text + ["--resample-patients"] * (kind == "resampled"))
+
+
+def manifest(
+    conditions: Sequence[Scenario],
+    methods: Sequence[Estimator],
+    replicates: int,
+    kind: Replicates,
+    command: str,
+) -> dict[str, Any]:
+    """Return what a study is, in the order that simulation studies are reported in.
+
+    Aims, data-generating mechanisms, estimands, methods, performance measures: Morris, White and
+    Crowther, Using simulation studies to evaluate statistical methods, Stat Med 2019;38:2074-2102.
+    """
+    declared = tomllib.loads(files(__package__).joinpath("manifest.toml").read_text("utf-8"))
+    mechanisms, described = [], []
+    for condition in conditions:
+        rule, sizes = condition.realised_rule(), ("family", "seed", "n_patients", "n_physicians")
+        mechanisms.append(
+            {
+                "condition": condition.name,
+                **{name: getattr(condition, name) for name in sizes},
+                "rule": rule.describe(),
+                "target_share": getattr(rule, "target_share", None),
+                "physicians": condition.physicians.describe(),
+            }
+        )
+    for method in methods:
+        about = {name: getattr(method, name) for name in ("label", "idea", "supervised", "scale")}
+        plain = str | int | float | bool | None
+        settings = {n: each for n, each in method.get_params().items() if isinstance(each, plain)}
+        described.append({"method": method.name, **about, "parameters": settings})
+    described += [{"method": name, "idea": idea} for name, idea in declared["baselines"].items()]
+    return {
+        "title": declared["title"],
+        "command": command,
+        "versions": software_versions(),
+        "aims": declared["aims"],
+        "data_generating_mechanisms": {
+            "replicates": replicates,
+            "replicates_are": "fresh cohorts" if kind == "fresh" else "resampled patients",
+            "conditions": mechanisms,
+        },
+        "estimands": declared["estimands"],
+        "methods": described,
+        "performance_measures": declared["performance_measures"],
+    }

@@ -1,5 +1,0 @@
-"""The study: conditions x methods -> scores -> tables, beside the paper's figures."""
-
-import lazy_loader as lazy
-
-__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

@@ -1,3 +1,0 @@
-from .run import benchmark
-
-__all__ = ["benchmark"]

@@ -1,5 +1,0 @@
-"""The tables of the study, each beside the paper's."""
-
-import lazy_loader as lazy
-
-__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
