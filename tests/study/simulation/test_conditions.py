@@ -8,6 +8,7 @@ from intravar.study.simulation import (
     FiveGroups,
     ThresholdRule,
     WindowRecipe,
+    all_conditions,
     conditions_of,
     find_condition,
     window_of,
@@ -37,6 +38,11 @@ def test_names_and_conditions_agree() -> None:
 
 def test_every_condition_has_a_seed_of_its_own() -> None:
     assert len({condition.seed for condition in conditions_of("paper").values()}) == 94
+
+
+def test_a_condition_is_written_the_same_in_every_process() -> None:
+    """A study is continued where its conditions are written as they were."""
+    assert not [name for name, each in all_conditions().items() if " at 0x" in repr(each)]
 
 
 def test_pass1_w3_p2_is_width_3_at_the_second_position() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import intravar
 from intravar.study.simulation import conditions_of, find_condition
-from intravar.study.simulation.own_rules import OwnConjunctions
+from intravar.study.simulation.rules import OwnConjunctions
 
 OWN = (
     *("two-camps", "personal-weights", "strong-thresholds"),

@@ -15,35 +15,10 @@ import polars as pl
 from intravar.errors import renamed, unknown_name
 from intravar.seeds import derived_seed
 from intravar.study.cohort import Cohort
-from intravar.study.simulation.covariates import (
-    DAY,
-    DAYS,
-    MIDDLE_DAY,
-    PAPER_COVARIATES,
-    Bernoulli,
-    CovariateModel,
-    GaussianCopula,
-    LogNormal,
-    WholeDays,
-)
-from intravar.study.simulation.own_rules import (
-    COMMON_RULE,
-    THREE_CAMPS,
-    Camps,
-    DrawnRule,
-    GradedScore2,
-    OwnConjunctions,
-    PersonalThresholds,
-    PersonalWeights,
-)
+from intravar.study.simulation import covariates, rules
+from intravar.study.simulation.covariates import DAY, MIDDLE_DAY, PAPER_COVARIATES, CovariateModel
 from intravar.study.simulation.physicians import CaseMix, Continuum, SteadinessTrait
-from intravar.study.simulation.rules import (
-    ExclusiveOr,
-    Score2Rule,
-    Switch,
-    ThresholdRule,
-    WindowRecipe,
-)
+from intravar.study.simulation.rules import Score2Rule
 from intravar.study.simulation.scenario import Fall, Recording, Scenario
 
 Family = Literal["paper", "grid", "stress", "course", "multi", "review"]
@@ -55,8 +30,8 @@ RARE = 2.41
 
 def _paper() -> Iterator[Scenario]:
     """SCORE2, its three variants, and the windows in two passes."""
-    lognormal = PAPER_COVARIATES.replace(hba1c=LogNormal(1.846, 0.228, 4, 12))
-    copula = PAPER_COVARIATES.replace((GaussianCopula("non_hdl", "ldl", 0.8),))
+    lognormal = PAPER_COVARIATES.replace(hba1c=covariates.LogNormal(1.846, 0.228, 4, 12))
+    copula = PAPER_COVARIATES.replace((covariates.GaussianCopula("non_hdl", "ldl", 0.8),))
     yield Scenario("score2")
     yield Scenario("continuous", physicians=Continuum(), n_patients=20_000, n_physicians=50)
     yield Scenario("copula", covariates=copula)
@@ -65,7 +40,7 @@ def _paper() -> Iterator[Scenario]:
     for number, width, position in product((1, 2), range(1, last), range(1, last)):
         if position + width <= last:
             name = f"pass{number}-w{width}-p{position}"
-            yield Scenario(name, rule=WindowRecipe(position, width), family="window")
+            yield Scenario(name, rule=rules.WindowRecipe(position, width), family="window")
 
 
 def _grid() -> Iterator[Scenario]:
@@ -85,20 +60,20 @@ def _stress() -> Iterator[Scenario]:
     sparse = replace(base, n_patients=10_000, minimum_panel=20)
     own = replace(base, physicians=Continuum(p_low=0.02), n_physicians=40)
     rare = Score2Rule(thresholds=(0.025 * RARE, 0.05 * RARE, 0.075 * RARE))
-    own_rules: dict[str, DrawnRule] = {
-        "two-camps": Camps(),
-        "personal-weights": PersonalWeights(COMMON_RULE, weights_sd=0.3),
-        "strong-thresholds": PersonalWeights(COMMON_RULE, threshold_sd=1.0),
-        "own-rules": PersonalWeights({}, weights_sd=1.0),
-        "own-conjunctions": OwnConjunctions(),
-        "three-camps": Camps(THREE_CAMPS, drifters=0.2),
+    own_rules: dict[str, rules.DrawnRule] = {
+        "two-camps": rules.Camps(),
+        "personal-weights": rules.PersonalWeights(rules.COMMON_RULE, weights_sd=0.3),
+        "strong-thresholds": rules.PersonalWeights(rules.COMMON_RULE, threshold_sd=1.0),
+        "own-rules": rules.PersonalWeights({}, weights_sd=1.0),
+        "own-conjunctions": rules.OwnConjunctions(),
+        "three-camps": rules.Camps(rules.THREE_CAMPS, drifters=0.2),
     }
     small = replace(own, n_patients=16_000, n_physicians=160)
     scenarios = {
         "hidden-weak": replace(base, recording=Recording(hidden=("hdl",))),
         "hidden-strong": replace(base, recording=Recording(hidden=("age",))),
-        "personal-thresholds": replace(base, rule=PersonalThresholds()),
-        "graded": replace(base, rule=GradedScore2()),
+        "personal-thresholds": replace(base, rule=rules.PersonalThresholds()),
+        "graded": replace(base, rule=rules.GradedScore2()),
         "sparse-50": replace(sparse, n_physicians=200),
         "sparse-25": replace(sparse, n_physicians=400),
         "heterogeneous-p-low": replace(base, physicians=Continuum(p_low=(0.0, 0.3))),
@@ -106,7 +81,7 @@ def _stress() -> Iterator[Scenario]:
         "case-mix": replace(base, case_mix=CaseMix("age", 0.5)),
         "missing": replace(base, recording=Recording(missing=0.1)),
         "rare": replace(base, rule=rare),
-        "exclusive-or": replace(base, rule=ExclusiveOr({"age": 60, "sbp": 130})),
+        "exclusive-or": replace(base, rule=rules.ExclusiveOr({"age": 60, "sbp": 130})),
         "irrelevant": replace(base, recording=Recording(irrelevant=30)),
         **{name: replace(own, rule=rule) for name, rule in own_rules.items()},
         **{f"{name}-small": replace(small, rule=rule) for name, rule in own_rules.items()},
@@ -121,15 +96,15 @@ def _course() -> Iterator[Scenario]:
     Patients come over two years. Physicians become less steady, at once or slowly; a guideline
     changes the rule while physicians stay as they are; some patients are harder to decide on.
     """
-    days = CovariateModel({**PAPER_COVARIATES.marginals, DAY: WholeDays()})
+    days = CovariateModel({**PAPER_COVARIATES.marginals, DAY: covariates.WholeDays()})
     base = Scenario(
         *("drift-none", days), physicians=Continuum(), n_patients=20_000, n_physicians=40
     )
     late, stricter = pl.col(DAY) >= MIDDLE_DAY, Score2Rule(thresholds=(0.0125, 0.025, 0.0375))
-    guideline = Switch(Score2Rule(), f"day >= {MIDDLE_DAY}", late, stricter)
+    guideline = rules.Switch(Score2Rule(), f"day >= {MIDDLE_DAY}", late, stricter)
     yield base
     yield replace(base, name="drift-step", steadiness=Fall(DAY, since=MIDDLE_DAY))
-    yield replace(base, name="drift-slow", steadiness=Fall(DAY, last=DAYS - 1))
+    yield replace(base, name="drift-slow", steadiness=Fall(DAY, last=covariates.DAYS - 1))
     yield replace(base, name="drift-guideline", rule=guideline)
     yield replace(base, name="subgroup-harder", steadiness=Fall("male"))
 
@@ -137,7 +112,7 @@ def _course() -> Iterator[Scenario]:
 def _multi() -> Iterator[Scenario]:
     """Several decisions per patient, by a rule each, as guidelines have them."""
     limits = ({"non_hdl": 3.6}, {"sbp": 130}, {"hba1c": 6.5}, {"egfr": 90})
-    first, *others = (ThresholdRule(limit) for limit in limits)
+    first, *others = (rules.ThresholdRule(limit) for limit in limits)
     base = Scenario(
         "multi-independent",
         rule=first,
@@ -174,12 +149,12 @@ def _review() -> Iterator[Scenario]:
         ("concentrated", {"contraindication": 0.25}, 1.0),
         ("two-concentrated", {"contraindication": 0.2, "frailty": 0.1}, 1.0),
     ):
-        reasons = {reason: Bernoulli(share) for reason, share in shares.items()}
+        reasons = {reason: covariates.Bernoulli(share) for reason, share in shares.items()}
         yield replace(
             base,
             name=f"review-{name}",
             covariates=CovariateModel({**PAPER_COVARIATES.marginals, **reasons}),
-            rule=Switch(Score2Rule(), " or ".join(reasons), pl.max_horizontal(*reasons) > 0),
+            rule=rules.Switch(Score2Rule(), " or ".join(reasons), pl.max_horizontal(*reasons) > 0),
             recording=Recording(hidden=tuple(reasons)),
             case_mix=CaseMix("contraindication", strength) if strength else None,
         )

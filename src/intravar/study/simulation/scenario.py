@@ -17,7 +17,6 @@ from intravar.processes import check_memory
 from intravar.seeds import derived_seed, stream
 from intravar.study.cohort import FURTHER, Cohort, Truth
 from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel
-from intravar.study.simulation.own_rules import Chance, DrawnRule
 from intravar.study.simulation.physicians import (
     CaseMix,
     FiveGroups,
@@ -26,7 +25,7 @@ from intravar.study.simulation.physicians import (
     allocate,
     feasible_minimum,
 )
-from intravar.study.simulation.rules import Rule, RuleRecipe, Score2Rule
+from intravar.study.simulation.rules import Chance, DrawnRule, Rule, RuleRecipe, Score2Rule
 
 #: Panel size that the paper assures to every physician.
 MINIMUM_PANEL = 90
