@@ -277,18 +277,19 @@ class Cohort:
         if not self.n_patients:
             return f"{self.name}: no patients"
         names, sizes = self.covariate_names, self.panel_sizes["n_patients"].to_list()
+        truth = "not known"
+        if self.truth is not None:
+            rule = f"; {self.truth.rule.describe()}" if self.truth.rule is not None else ""
+            truth = f"{100 * self.truth.share_eligible:.1f} % eligible{rule}"
         lines = [
             f"{self.name}: {self.n_patients:,} patients of {self.n_physicians:,} physicians "
             f"({min(sizes):,} to {max(sizes):,} each)",
             f"{len(names)} covariate{'s' * (len(names) != 1)}: {', '.join(names)}",
             *(f"{d.name}: {100 * d.to_numpy().mean():.1f} % decided for" for d in self.decisions),
+            f"truth: {truth}",
+            *(f"note: {note}" for note in self.notes),
         ]
-        truth = "not known"
-        if self.truth is not None:
-            rule = f"; {self.truth.rule.describe()}" if self.truth.rule is not None else ""
-            truth = f"{100 * self.truth.share_eligible:.1f} % eligible{rule}"
-        lines.append(f"truth: {truth}")
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return "\n".join(lines)
 
     # --- to and from tables ---
 
@@ -334,7 +335,22 @@ class Cohort:
                 f"the table has part of a truth ({', '.join(present)}) but not "
                 f"{', '.join(absent)}; drop the former or add the latter"
             )
-        known: dict[str, Any] = {each: _truth_column(table, each) for each in needed if present}
+        known: dict[str, Any] = {}
+        for column in needed if present else ():
+            dtype = {"eligible": pl.Boolean, "group": pl.Int16}.get(column, pl.Float64)
+            try:
+                values = table[column].cast(dtype)
+            except pl.exceptions.PolarsError as error:
+                raise InputError(
+                    f"column '{column}' is {table[column].dtype}, not {dtype}"
+                ) from error
+            if column == "group":  # a physician without a group has none in the table
+                values = values.fill_null(0)
+            for row in values.is_null().arg_true():
+                raise InputError(
+                    f"column '{column}' is missing in row {row}; a truth is known throughout"
+                )
+            known[column] = values.to_numpy()
         return cls._of(table.drop(present), Truth(**known) if present else None, name)
 
     @classmethod
@@ -363,18 +379,3 @@ def _known_format(path: str | os.PathLike[str]) -> str:
             f"unknown format '{suffix or Path(path).name}'; end the name in .parquet or .csv"
         )
     return suffix[1:]
-
-
-def _truth_column(table: pl.DataFrame, name: str) -> npt.NDArray[Any]:
-    kinds = {"eligible": pl.Boolean, "group": pl.Int16}
-    dtype = kinds.get(name, pl.Float64)
-    try:
-        values = table[name].cast(dtype)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"column '{name}' is {table[name].dtype}, not {dtype}") from error
-    if name == "group":  # a physician without a group has none in the table
-        return values.fill_null(0).to_numpy()
-    if values.null_count():
-        row = int(values.is_null().arg_true()[0])
-        raise InputError(f"column '{name}' is missing in row {row}; a truth is known throughout")
-    return values.to_numpy()

@@ -46,20 +46,18 @@ def oracle(cohort: Cohort) -> pl.DataFrame:
     >>> oracle(simulate("score2")).columns[4:]
     ['n_pairs', 'oracle', 'd_star', 'comparable', 'reason']
     """
-    counts = _counts(cohort)
-    eligible = counts["n_eligible"]
-    estimate = pair_discordance(eligible.to_numpy(), counts["decided_for"].to_numpy())
-    too_few = "fewer than two eligible patients"
+    counts, n = _counts(cohort), pl.col("n_eligible")
+    estimate = pair_discordance(counts["n_eligible"].to_numpy(), counts["decided_for"].to_numpy())
     return counts.select(
         PHYSICIAN,
         "group",
         "n_patients",
         "n_eligible",
-        (eligible * (eligible - 1) // 2).alias("n_pairs"),
+        (n * (n - 1) // 2).alias("n_pairs"),
         pl.Series("oracle", estimate).fill_nan(None),
         "d_star",
         "comparable",
-        pl.when(eligible < 2).then(pl.lit(too_few)).otherwise(None).alias("reason"),
+        pl.when(n < 2).then(pl.lit("fewer than two eligible patients")).alias("reason"),
     )
 
 
@@ -73,13 +71,9 @@ def oracle_interval(cohort: Cohort, level: float = LEVEL) -> pl.DataFrame:
     ['physician', 'low', 'high', 'standard_error']
     """
     counts = _counts(cohort)
-    interval = discordance_interval(
-        counts["decided_for"].to_numpy(), counts["n_eligible"].to_numpy(), level
-    )
-    columns = {
-        name: pl.Series(values).fill_nan(None) for name, values in interval._asdict().items()
-    }
-    return pl.DataFrame({PHYSICIAN: counts[PHYSICIAN], **columns})
+    decided_for, n = (counts[name].to_numpy() for name in ("decided_for", "n_eligible"))
+    ends = pl.DataFrame(discordance_interval(decided_for, n, level)._asdict()).fill_nan(None)
+    return counts.select(PHYSICIAN).hstack(ends)
 
 
 def oracle_several(cohort: Cohort) -> pl.DataFrame:
@@ -145,13 +139,13 @@ def _counts(cohort: Cohort) -> pl.DataFrame:
     )
 
 
-def oracle_by_group(found: pl.DataFrame) -> pl.DataFrame:
+def oracle_by_group(truth: pl.DataFrame) -> pl.DataFrame:
     """Return the oracle's table by physician group: counts, mean D* and mean estimate.
 
     The mean is taken over physicians, as the paper does; undefined ones are left out of it.
     """
     return (
-        found.group_by("group")
+        truth.group_by("group")
         .agg(
             pl.len().alias("physicians"),
             pl.col("n_patients", "n_eligible").sum(),

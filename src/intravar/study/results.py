@@ -114,10 +114,6 @@ class Study:
         """Conditions with scores: the paper's in its order, then the grid, then others."""
         return _in_order({*self.scores["condition"]}, all_conditions())
 
-    def has(self, condition: str) -> bool:
-        """Say whether a condition was run."""
-        return condition in self.conditions
-
     @cached_property
     def main_conditions(self) -> list[str]:
         """Conditions of the cross-experiment table: SCORE2 and the window rules."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -23,6 +23,11 @@ from intravar.estimators import METHODS
 from intravar.study.simulation.conditions import conditions_of, main_conditions, window_of
 from intravar.study.units import COMPARABLE, OTHER_SCALE
 
+
+def _toml(name: str) -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
+
+
 #: From resampled values, one resample per row, to one statistic per row.
 Statistic = Callable[[FloatArray], FloatArray]
 
@@ -34,29 +39,18 @@ SEED = 42
 #: figures are; `inside` says whether the paper's figure lies there (with one draw: in the
 #: bootstrap interval).
 CELL_SCHEMA = {
-    "condition": pl.String,
-    "method": pl.String,
-    "column": pl.String,
-    "value": pl.Float64,
-    "first": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "mcse": pl.Float64,
+    **dict.fromkeys(("condition", "method", "column"), pl.String),
+    **dict.fromkeys(("value", "first", "low", "high", "mcse"), pl.Float64),
     "draws": pl.Int32,
-    "draw_low": pl.Float64,
-    "draw_high": pl.Float64,
-    "published": pl.Float64,
-    "published_low": pl.Float64,
-    "published_high": pl.Float64,
-    "difference": pl.Float64,
+    **dict.fromkeys(("draw_low", "draw_high"), pl.Float64),
+    **dict.fromkeys(("published", "published_low", "published_high", "difference"), pl.Float64),
     "inside": pl.Boolean,
     "n_undefined": pl.Int32,
 }
-
 #: Half a unit of the last decimal that the paper prints.
 ROUNDING = 0.0005
 #: Titles of tables, in the order in which they are shown, and headings of columns.
-_WORDS = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+_WORDS = _toml("words")
 TITLES: dict[str, str] = _WORDS["titles"]
 HEADINGS: dict[str, str] = _WORDS["headings"]
 #: Table that holds a condition's figures by physician group.
@@ -71,16 +65,14 @@ class BootstrapInterval(NamedTuple):
     high: float = np.nan
 
 
-@cache
-def _printed() -> dict[tuple[str, str, str], BootstrapInterval]:
-    tables = tomllib.loads(files(__package__).joinpath("published.toml").read_text("utf-8"))
-    return {
-        (table, method, column): BootstrapInterval(*cell)
-        for table, rows in tables.items()
-        for method, row in rows.items()
-        for column, cell in zip(rows["columns"], row, strict=True)
-        if method != "columns" and cell
-    }
+#: What the paper prints, by table, method and column.
+_PRINTED = {
+    (table, method, column): BootstrapInterval(*cell)
+    for table, rows in _toml("published").items()
+    for method, row in rows.items()
+    for column, cell in zip(rows["columns"], row, strict=True)
+    if method != "columns" and cell
+}
 
 
 def printed_cell(table: str, method: str, column: str) -> BootstrapInterval | None:
@@ -91,7 +83,7 @@ def printed_cell(table: str, method: str, column: str) -> BootstrapInterval | No
     >>> printed_cell("score2_groups", "learned-weights", "group1")
     BootstrapInterval(value=0.107, low=0.09, high=0.12)
     """
-    return _printed().get((table, method, column))
+    return _PRINTED.get((table, method, column))
 
 
 #: The mean, and the median, of every row.

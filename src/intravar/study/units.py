@@ -40,15 +40,9 @@ SCORE_SCHEMA = {
     "method": pl.String,
     "physician": pl.String,
     "group": pl.Int16,
-    "score": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "oracle": pl.Float64,
-    "delta": pl.Float64,
-    "d_star": pl.Float64,
-    "comparable": pl.Float64,
-    "n_patients": pl.Int64,
-    "n_pairs": pl.Int64,
+    **dict.fromkeys(("score", "low", "high"), pl.Float64),
+    **dict.fromkeys(("oracle", "delta", "d_star", "comparable"), pl.Float64),
+    **dict.fromkeys(("n_patients", "n_pairs"), pl.Int64),
     "reason": pl.String,
 }
 #: One row per condition, replicate and method.

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from intravar.study.report import findings as found
+from intravar.study.report import page as found
 from intravar.study.results import Study, read_study
 from study.report.made_results import make_results
 

@@ -160,14 +160,8 @@ def _review() -> Iterator[Scenario]:
         )
 
 
-_FAMILIES = {
-    "paper": _paper,
-    "grid": _grid,
-    "stress": _stress,
-    "course": _course,
-    "multi": _multi,
-    "review": _review,
-}
+_MAKERS = (_paper, _grid, _stress, _course, _multi, _review)
+_FAMILIES = dict(zip(get_args(Family), _MAKERS, strict=True))
 
 
 @cache

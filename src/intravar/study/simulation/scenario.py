@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from intravar.study.simulation.physicians import (
     CaseMix,
     FiveGroups,
     PhysicianModel,
+    Physicians,
     SteadinessTrait,
     allocate,
     feasible_minimum,
@@ -179,11 +181,8 @@ class Scenario:
 
     def resized(self, n_patients: int | None, n_physicians: int | None) -> Scenario:
         """Return the scenario with other sizes where they are given."""
-        return replace(
-            self,
-            n_patients=self.n_patients if n_patients is None else n_patients,
-            n_physicians=self.n_physicians if n_physicians is None else n_physicians,
-        )
+        sizes: dict[str, Any] = {"n_patients": n_patients, "n_physicians": n_physicians}
+        return replace(self, **{name: n for name, n in sizes.items() if n is not None})
 
     def replicate_seed(self, replicate: int) -> int:
         """Return the seed of a replicate; replicate 0 is the default draw."""
@@ -210,13 +209,8 @@ class Scenario:
         check_memory(
             self.n_patients * BYTES_PER_PATIENT, f"{self.n_patients:,} patients", "ask for fewer"
         )
-        rule = self.realised_rule(random_state)
-        physicians = self.physicians.draw(
-            self.n_physicians, self._stream(random_state, "physicians")
-        )
-        covariates = self._patients(random_state)
-        random = self._stream(random_state, "allocation")
-        sizes = (self.n_physicians, minimum, random)
+        rule, physicians, covariates = self._drawn(random_state)
+        sizes = (self.n_physicians, minimum, self._stream(random_state, "allocation"))
         assigned = (
             allocate(self.n_patients, *sizes)
             if self.case_mix is None
@@ -285,23 +279,29 @@ class Scenario:
 
         All patients, not only the physician's own: what would have become of them there.
         """
-        physicians = self.physicians.draw(self.n_physicians, self._stream(seed, "physicians"))
-        chance = self._settled(self.realised_rule(seed), self._stream(seed, "eligibility"))
-        covariates = self._patients(seed)
+        rule, physicians, covariates = self._drawn(seed)
+        chance = self._settled(rule, self._stream(seed, "eligibility"))
         for number in range(self.n_physicians):
             share = chance(covariates, np.full(self.n_patients, number, dtype=np.int32))
             own = np.full(self.n_patients, physicians.p_high[number])
             yield share * self._p_high(own, covariates) + (1 - share) * physicians.p_low[number]
 
+    def _drawn(self, seed: int) -> tuple[Rule | DrawnRule, Physicians, pl.DataFrame]:
+        """Draw the rule, the physicians and the patients that belong to a seed."""
+        rule = self.realised_rule(seed)
+        physicians = self.physicians.draw(self.n_physicians, self._stream(seed, "physicians"))
+        return (
+            rule,
+            physicians,
+            self.covariates.draw(
+                self.n_patients, lambda name: self._stream(seed, "covariate", name)
+            ),
+        )
+
     def _p_high(self, p_high: FloatArray, covariates: pl.DataFrame) -> FloatArray:
         if self.steadiness is None:
             return p_high
         return np.clip(p_high - self.steadiness.fall(covariates), 0.0, 1.0)
-
-    def _patients(self, seed: int) -> pl.DataFrame:
-        return self.covariates.draw(
-            self.n_patients, lambda name: self._stream(seed, "covariate", name)
-        )
 
     def _settled(self, rule: Rule | DrawnRule, random: np.random.Generator) -> Chance:
         if isinstance(rule, DrawnRule):

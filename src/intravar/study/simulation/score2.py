@@ -9,8 +9,8 @@ SCORE2-OP working group. Eur Heart J 2021;42(25):2455-2467, doi 10.1093/eurheart
 from __future__ import annotations
 
 import json
-from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -22,13 +22,9 @@ Region = Literal["low", "moderate", "high", "very_high"]
 REGIONS: tuple[Region, ...] = ("low", "moderate", "high", "very_high")
 #: From this age on the older persons' model applies.
 OLDER_PERSONS_FROM = 70.0
-
-
-@cache
-def _models() -> dict[str, Any]:
-    text = files("intravar.study.simulation").joinpath("data/score2.json").read_text("utf-8")
-    models: dict[str, Any] = json.loads(text)["models"]
-    return models
+_MODELS: dict[str, Any] = json.loads(
+    files("intravar.study.simulation").joinpath("data/score2.json").read_text("utf-8")
+)["models"]
 
 
 def score2_risk(
@@ -80,33 +76,20 @@ def score2_risk(
     older = columns["age"] >= OLDER_PERSONS_FROM
     man = columns["male"] > 0.5
     risk = np.empty(older.size)
-    for model in ("score2", "score2_op"):
-        for sex in ("male", "female"):
-            rows = np.flatnonzero((older == (model == "score2_op")) & (man == (sex == "male")))
-            part = {name: values[rows] for name, values in columns.items()}
-            parameters = _models()[model]
-            risk[rows] = _risk(part, parameters, parameters[coefficients][sex], region)
+    for model, sex in product(("score2", "score2_op"), ("male", "female")):
+        rows = np.flatnonzero((older == (model == "score2_op")) & (man == (sex == "male")))
+        x = {name: values[rows] for name, values in columns.items()}
+        centre, unit = _MODELS[model]["centre"], _MODELS[model]["unit"]
+        for key in centre:
+            x[key] = (x[key] - centre[key]) / unit[key]
+        fitted = _MODELS[model][coefficients][sex]
+        beta = fitted["coefficients"]
+        predictor = beta["age"] * x["age"]
+        for key in ("smoker", "sbp", "tchol", "hdl", "diabetes"):
+            predictor += (beta[key] + beta[f"{key}_age"] * x["age"]) * x[key]
+        # ln(-ln(1 - p0)) in a form that neither overflows nor rounds p0 to 0 or 1.
+        log_hazard = np.log(-np.log(fitted["baseline_survival_10y"]))
+        uncalibrated = log_hazard + predictor - fitted["mean_linear_predictor"]
+        scale = fitted["recalibration"][region]
+        risk[rows] = -np.expm1(-np.exp(scale["scale1"] + scale["scale2"] * uncalibrated))
     return risk.reshape(arrays[0].shape)
-
-
-def _risk(
-    x: dict[str, npt.NDArray[np.float64]],
-    parameters: dict[str, Any],
-    fitted: dict[str, Any],
-    region: str,
-) -> npt.NDArray[np.float64]:
-    """Return the risk by the model of one age range and sex."""
-    beta = fitted["coefficients"]
-    for key, centre in parameters["centre"].items():
-        x[key] = (x[key] - centre) / parameters["unit"][key]
-    predictor = beta["age"] * x["age"]
-    for key in ("smoker", "sbp", "tchol", "hdl", "diabetes"):
-        predictor += (beta[key] + beta[f"{key}_age"] * x["age"]) * x[key]
-    # ln(-ln(1 - p0)) in a form that neither overflows nor rounds p0 to 0 or 1.
-    log_hazard = np.log(-np.log(fitted["baseline_survival_10y"]))
-    uncalibrated = log_hazard + predictor - fitted["mean_linear_predictor"]
-    scale = fitted["recalibration"][region]
-    recalibrated: npt.NDArray[np.float64] = -np.expm1(
-        -np.exp(scale["scale1"] + scale["scale2"] * uncalibrated)
-    )
-    return recalibrated
