@@ -72,33 +72,29 @@ def resolve_conditions(names: str | Scenario | Iterable[str | Scenario]) -> list
     >>> len(resolve_conditions("all"))
     94
     """
-
-    def called(name: str) -> list[Scenario]:
-        if name == "quick":
-            return [find_condition(each) for each in QUICK]
-        family: Any = "paper" if name == "all" else name
-        known = family in get_args(Family)
-        return list(conditions_of(family).values()) if known else [find_condition(name)]
-
-    return _resolved("condition", names, called)
+    groups: dict[str, Iterable[str]] = {"quick": QUICK, "all": conditions_of("paper")}
+    groups |= {family: conditions_of(family) for family in get_args(Family)}
+    return _resolved("condition", names, groups, find_condition)
 
 
 def resolve_methods(names: str | Estimator | Iterable[str | Estimator]) -> list[Estimator]:
     """Return unfitted estimators for names, `all` among them, each once."""
-
-    def called(name: str) -> list[Estimator]:
-        return [make_estimator(each) for each in (STUDY_METHODS if name == "all" else [name])]
-
-    return _resolved("method", names, called)
+    return _resolved("method", names, {"all": STUDY_METHODS}, make_estimator)
 
 
 def _listed(given: Any) -> list[Any]:
     return [given] if isinstance(given, str | Scenario | Estimator) else list(given)
 
 
-def _resolved(what: str, names: Any, called: Callable[[str], list[Any]]) -> list[Any]:
-    parts = [called(each) if isinstance(each, str) else [each] for each in _listed(names)]
-    chosen = {each.name: each for part in parts for each in part}
+def _resolved(
+    what: str, names: Any, groups: Mapping[str, Iterable[str]], make: Callable[[str], Any]
+) -> list[Any]:
+    """Return what names stand for, each once; some names stand for a group of names."""
+    chosen = {}
+    for given in _listed(names):
+        for name in groups.get(given, [given]) if isinstance(given, str) else [given]:
+            each = make(name) if isinstance(name, str) else name
+            chosen[each.name] = each
     if not chosen:
         raise InputError(f"there is no {what} to run; name one, or 'all'")
     return list(chosen.values())

@@ -216,8 +216,6 @@ class Cohort:
         parts = covariates, table[DECISION], table[PHYSICIAN]
         return cls(*parts, truth, name, notes, further)
 
-    # --- what it holds ---
-
     @property
     def covariates(self) -> pl.DataFrame:
         """One row per patient, one column per covariate."""
@@ -271,8 +269,6 @@ class Cohort:
         truth = None if self.truth is None else self.truth.take(index)
         return Cohort._of(self._table[index], truth, self.name, self.notes)
 
-    # --- in words ---
-
     def __repr__(self) -> str:
         if not self.n_patients:
             return f"{self.name}: no patients"
@@ -290,8 +286,6 @@ class Cohort:
             *(f"note: {note}" for note in self.notes),
         ]
         return "\n".join(lines)
-
-    # --- to and from tables ---
 
     def to_polars(self, *, truth: bool = False) -> pl.DataFrame:
         """Return one table: covariates, physician, decision and, if asked for, the truth.

@@ -77,8 +77,6 @@ class Study:
             "tables": {name: table.to_dicts() for name, table in self.tables.items()},
         }
 
-    # --- methods ---
-
     @cached_property
     def methods(self) -> list[str]:
         """All methods that have scores: the paper's in its order, then others by name."""
@@ -100,14 +98,11 @@ class Study:
 
     def label(self, method: str) -> str:
         """Return the name of a method as people read it."""
-        known = method_label(method)
-        return known if known != method else self._described.get(method, {}).get("label", method)
+        return str(self._described.get(method, {}).get("label") or method_label(method))
 
     def labels(self, methods: list[str]) -> list[str]:
         """Return the names of methods as people read them."""
         return [self.label(method) for method in methods]
-
-    # --- conditions ---
 
     @cached_property
     def conditions(self) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -104,6 +105,14 @@ def test_one_method_alone_makes_a_page(tmp_path: Path, methods: tuple[str, ...])
     folder = make_results(tmp_path / "one", ["score2", "continuous", "copula"], methods=methods)
     page = Page.of(study_page(read_study(folder)))
     assert "overview" in page.data["figures"]
+
+
+def test_a_study_whose_ranks_are_all_tied_makes_a_page(score2_folder: Path) -> None:
+    results = read_study(score2_folder)
+    tables = {n: table for n, table in results.tables.items() if n != "rank_correlations"}
+    page = study_page(replace(results, tables=tables))
+    assert "Delta per physician" in page
+    assert "Rank correlation (Spearman)" not in page
 
 
 def test_model_alone_on_window_and_grid(tmp_path: Path) -> None:

@@ -315,14 +315,14 @@ def _sketches(
     columns = max(8, int(width // 11))
     places = [(5 + 11 * column, 6 + 12 * row) for column in range(columns) for row in range(5)]
     # That share of the dots is full: the first columns, or here and there.
-    first = [at < eligible * len(places) for at in range(len(places))]
-    yield _sketch([], [(x, y, 3.2, full) for (x, y), full in zip(places, first, strict=True)])
+    limit = eligible * len(places)
+    yield _sketch([], [(x, y, 3.2, at < limit) for at, (x, y) in enumerate(places)])
     tops = [_GLYPH - 4 - (_GLYPH - 10) * min(level / 0.5, 1) for level in levels]
     pins = [(width * (at + 0.5) / len(tops), y) for at, y in enumerate(tops)]
     stems: list[list[Point]] = [[(x, _GLYPH), (x, y)] for x, y in pins]
     yield _sketch([[(0, _GLYPH), (width, _GLYPH)], *stems], [(x, y, 2.6, True) for x, y in pins])
-    some = [(at * _GOLDEN) % 1 < decided_for for at in range(len(places))]
-    yield _sketch([], [(x, y, 3.2, full) for (x, y), full in zip(places, some, strict=True)])
+    some = [(x, y, 3.2, at * _GOLDEN % 1 < decided_for) for at, (x, y) in enumerate(places)]
+    yield _sketch([], some)
     pairs = {0.5: (True, True), 1.5: (True, False), 2.5: (False, False), 3.5: (True, False)}
     dots = [
         (width * at / 4, y, 5.0, full)

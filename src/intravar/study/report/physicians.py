@@ -33,6 +33,8 @@ def group_panels(results: Study, condition: str) -> Chart | None:
     """Plot model scores, discordance, deltas and rank correlations of a condition."""
     methods, table = results.rate_methods, f"{condition}_groups"
     means = results.cells(table, ["mean_delta"], methods, value="first").to_dicts()
+    every, table = [ORACLE, *results.methods], correlations_of(condition)
+    correlations = results.cells(table, every, every, value="first").to_dicts()
     models = [
         method
         for method in results.methods
@@ -48,7 +50,8 @@ def group_panels(results: Study, condition: str) -> Chart | None:
         }
         parts["Discordance by method"] = _discordance(results, condition, side)
         parts["Delta per physician (mean in brackets)"] = _deltas(results, condition, side, means)
-        parts["Rank correlation (Spearman)"] = _correlations(results, condition, side)
+        if correlations:
+            parts["Rank correlation (Spearman)"] = _correlations(results, side, correlations)
         return marks.panels(list(parts.values()), columns, list(parts))
 
     return marks.chart_of(means, draw)
@@ -126,11 +129,9 @@ def _deltas(results: Study, condition: str, width: int, means: Rows) -> Plot:
     return plot
 
 
-def _correlations(results: Study, condition: str, width: int) -> Drawing:
+def _correlations(results: Study, width: int, rows: Rows) -> Drawing:
     """Plot the rank correlation of every two methods, the oracle among them."""
-    known = [ORACLE, *results.methods]
-    rows = results.cells(correlations_of(condition), known, known, value="first").to_dicts()
-    methods = marks.present(known, rows)
+    methods = marks.present([ORACLE, *results.methods], rows)
     labels = results.labels(methods)
     floor = min([0.9, *(row["value"] for row in rows)])
     room = max(text_width(label) for label in labels) + 8

@@ -79,8 +79,7 @@ class FiveGroups:
                 f"{n_physicians} physicians cannot form {n_groups} groups; "
                 f"ask for at least {n_groups}"
             )
-        members = np.array_split(np.arange(n_physicians), n_groups)
-        group = np.repeat(np.arange(n_groups), [len(part) for part in members])
+        group = np.sort(np.arange(n_physicians) % n_groups)
         return Physicians(
             physician_names(n_physicians),
             np.asarray(self.p_high)[group],

@@ -85,8 +85,7 @@ class Score2Rule:
 
     def eligible(self, covariates: pl.DataFrame) -> BoolArray:
         """See :class:`Rule`."""
-        meets: BoolArray = self.margin(covariates) >= 1
-        return meets
+        return np.asarray(self.margin(covariates) >= 1)
 
     def margin(self, covariates: pl.DataFrame) -> npt.NDArray[np.float64]:
         """Return the risk of every patient divided by the threshold of their age."""
@@ -212,11 +211,8 @@ class ExclusiveOr:
 
     def eligible(self, covariates: pl.DataFrame) -> BoolArray:
         """See :class:`Rule`."""
-        first, second = (
-            covariates[name].to_numpy() > threshold for name, threshold in self.thresholds.items()
-        )
-        differ: BoolArray = first ^ second
-        return differ
+        first, second = (covariates[n].to_numpy() > limit for n, limit in self.thresholds.items())
+        return np.asarray(first ^ second)
 
     def describe(self) -> str:
         """See :class:`Rule`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -192,7 +193,7 @@ class Scenario:
         """Return the rule that a seed gives, its thresholds drawn; by default its own seed."""
         rule, seed = self.rule, self.seed if seed is None else seed
         if isinstance(rule, RuleRecipe):
-            rule = rule.realise(self.covariates, self._stream(seed, "thresholds"))
+            rule = rule.realise(self.covariates, stream(seed, self.name, "thresholds"))
         available = self.covariates.names
         for name in rule.covariates:
             if name not in available:
@@ -209,21 +210,20 @@ class Scenario:
         check_memory(
             self.n_patients * BYTES_PER_PATIENT, f"{self.n_patients:,} patients", "ask for fewer"
         )
+        draw = partial(stream, random_state, self.name)
         rule, physicians, covariates = self._drawn(random_state)
-        sizes = (self.n_physicians, minimum, self._stream(random_state, "allocation"))
-        assigned = (
-            allocate(self.n_patients, *sizes)
-            if self.case_mix is None
-            else self.case_mix.allocate(covariates, *sizes)
-        )
-        random = self._stream(random_state, "eligibility")
+        sizes = (self.n_physicians, minimum, draw("allocation"))
+        if self.case_mix is None:
+            assigned = allocate(self.n_patients, *sizes)
+        else:
+            assigned = self.case_mix.allocate(covariates, *sizes)
+        random = draw("eligibility")
         share = self._settled(rule, random)(covariates, assigned)
         # A sharp rule has shares of 0 and 1, for which any draw gives the same.
         eligible = random.random(self.n_patients) < share
         p_high = self._p_high(physicians.p_high[assigned], covariates)
         p_low = physicians.p_low[assigned]
-        probability = np.where(eligible, p_high, p_low)
-        decision = self._stream(random_state, "decision").random(self.n_patients) < probability
+        decision = draw("decision").random(self.n_patients) < np.where(eligible, p_high, p_low)
         fewer = (
             f"{self.n_patients:,} patients do not give {self.n_physicians} physicians "
             f"{self.minimum_panel} each; every physician is assured {minimum} instead"
@@ -231,7 +231,7 @@ class Scenario:
         truth = Truth(eligible, p_high, p_low, physicians.group[assigned], rule, share)
         further, truth = self._further(random_state, covariates, assigned, decision, truth)
         return Cohort(
-            self.recording.observe(covariates, self._stream(random_state, "observation", "0")),
+            self.recording.observe(covariates, draw("observation", "0")),
             decision,
             pl.Series(PHYSICIAN, physicians.names, pl.Categorical).gather(assigned),
             truth,
@@ -257,19 +257,19 @@ class Scenario:
             )
         if not isinstance(self.physicians, SteadinessTrait):
             return None, truth
-        behaviour = self.physicians.draw_all(self.n_physicians, self._stream(seed, "physicians"))
+        draw = partial(stream, seed, self.name)
+        behaviour = self.physicians.draw_all(self.n_physicians, draw("physicians"))
         # P(yes) of each decision given those before it, a column per combination.
         conditional, decided = [truth.probability[:, None]], decision[:, None].astype(np.int64)
         for number, rule in enumerate(self.further_rules, start=1):
-            own = behaviour[number]
-            eligible = rule.eligible(covariates)
-            alone = np.where(eligible, own.p_high[assigned], own.p_low[assigned])
+            high, low = behaviour[number].p_high[assigned], behaviour[number].p_low[assigned]
+            alone = np.where(rule.eligible(covariates), high, low)
             factor = self.less[number - 1] if self.less else 1.0
             # Combinations of the decisions so far: the last of them is a yes in the upper half.
             chance = alone[:, None] * np.repeat([1.0, factor], 2 ** (number - 1))
             conditional.append(chance)
-            draw = self._stream(seed, "decision", str(number + 1)).random(self.n_patients)
-            yes = draw < chance[np.arange(len(chance)), positions(decided)]
+            drawn = draw("decision", str(number + 1)).random(self.n_patients)
+            yes = drawn < chance[np.arange(len(chance)), positions(decided)]
             decided = np.column_stack([decided, yes])
         further = pl.DataFrame(dict(zip(FURTHER, decided.T[1:].astype(np.int8), strict=False)))
         return further, replace(truth, outcomes=chained(conditional))
@@ -280,7 +280,7 @@ class Scenario:
         All patients, not only the physician's own: what would have become of them there.
         """
         rule, physicians, covariates = self._drawn(seed)
-        chance = self._settled(rule, self._stream(seed, "eligibility"))
+        chance = self._settled(rule, stream(seed, self.name, "eligibility"))
         for number in range(self.n_physicians):
             share = chance(covariates, np.full(self.n_patients, number, dtype=np.int32))
             own = np.full(self.n_patients, physicians.p_high[number])
@@ -288,15 +288,9 @@ class Scenario:
 
     def _drawn(self, seed: int) -> tuple[Rule | DrawnRule, Physicians, pl.DataFrame]:
         """Draw the rule, the physicians and the patients that belong to a seed."""
-        rule = self.realised_rule(seed)
-        physicians = self.physicians.draw(self.n_physicians, self._stream(seed, "physicians"))
-        return (
-            rule,
-            physicians,
-            self.covariates.draw(
-                self.n_patients, lambda name: self._stream(seed, "covariate", name)
-            ),
-        )
+        draw, rule = partial(stream, seed, self.name), self.realised_rule(seed)
+        physicians = self.physicians.draw(self.n_physicians, draw("physicians"))
+        return rule, physicians, self.covariates.draw(self.n_patients, partial(draw, "covariate"))
 
     def _p_high(self, p_high: FloatArray, covariates: pl.DataFrame) -> FloatArray:
         if self.steadiness is None:
@@ -322,6 +316,3 @@ class Scenario:
             factors = ", ".join(f"{factor:g}" for factor in self.less)
             parts.append(f"after a yes P(yes) of the next is multiplied by {factors}")
         return "; ".join(part for part in parts if part)
-
-    def _stream(self, seed: int, *purpose: str) -> np.random.Generator:
-        return stream(seed, self.name, *purpose)
