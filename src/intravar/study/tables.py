@@ -7,7 +7,7 @@ percentile bootstrap, 2,000 resamples, seed 42.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -142,8 +142,8 @@ class Column(NamedTuple):
     """What a column of a table holds: a statistic of the values `of` a draw, by default the mean.
 
     Of two names it is one of pairs. `rounding` is half a unit of the last decimal that the paper
-    prints. `rows` and `methods` say what the column is about, by default all; where draws are
-    `pooled`, they are resampled as one; `resamples` is 0 where there is no interval.
+    prints. `rows` says what the column is about, by default all; where draws are `pooled`, they are
+    resampled as one; `resamples` is 0 where there is no interval.
     """
 
     name: str
@@ -151,7 +151,6 @@ class Column(NamedTuple):
     statistic: Statistic = row_mean
     rounding: float = ROUNDING
     rows: pl.Expr | bool = True
-    methods: Collection[str] | None = None
     pooled: bool = False
     resamples: int = RESAMPLES
 
@@ -220,7 +219,7 @@ def cells_of(
         where, method = condition or str(key[0]), str(key[-1])
         for column in columns:
             own = rows.filter(column.rows)
-            if (column.methods is None or method in column.methods) and not own.is_empty():
+            if not own.is_empty():
                 printed = printed_cell(name, method, column.name if condition else where)
                 cells.append(cell(where, method, column, own, printed))
     whole = pl.DataFrame(cells, schema=CELL_SCHEMA, orient="row")
@@ -250,27 +249,41 @@ def correlations_of(condition: str) -> str:
     return "rank_correlations" if condition == "score2" else f"{condition}_correlations"
 
 
-#: Columns of the cross-experiment table: statistics of the deltas of all conditions.
+#: Half a unit of the last decimal of rank correlations and overdispersions in the paper.
+_TWO_DECIMALS = 0.005
+#: Rows of methods whose score is a discordance, and of those that aim at the comparable one.
+_RATES = ~pl.col("method").is_in(OTHER_SCALE)
+_AIMED = pl.col("method").is_in(COMPARABLE) & pl.col("comparable_excess").is_not_null()
+_NOT_ORACLE = pl.col("method") != "oracle"
+#: Columns by physician group: mean score, mean delta and rank correlation; ranks have no delta.
+_GROUPS = (
+    *(
+        Column(f"group{n}", "score", rounding=rounding, rows=rows & (pl.col("group") == n))
+        for n in range(1, 6)
+        for rows, rounding in ((_RATES, ROUNDING), (~_RATES, _TWO_DECIMALS))
+    ),
+    Column("mean_delta", "delta", rows=_RATES & _NOT_ORACLE),
+    Column("spearman_oracle", ("score", "oracle"), row_spearman, _TWO_DECIMALS, _NOT_ORACLE),
+)
+#: Columns of the cross-experiment table: statistics of all conditions.
 _ACROSS = (
     Column("mean_delta", "delta"),
     Column("mean_abs_delta", "delta", lambda values: np.abs(values).mean(axis=1)),
     Column("median_delta", "delta", row_median),
     Column("percent_positive", "delta", lambda values: 100 * (values > 0).mean(axis=1), 0.05),
+    Column("coverage", "coverage", rows=pl.col("coverage").is_not_null().any()),
 )
 _WINDOWS = {"w1": (1, 1), "w2_3": (2, 3), "w4_6": (4, 6), "w7_9": (7, 9)}
-#: Half a unit of the last decimal of rank correlations and overdispersions in the paper.
-_TWO_DECIMALS = 0.005
-#: Measures of recovery, and the columns under which tables show them; the last three are for
-#: methods that aim at the comparable discordance of a panel.
-_RECOVERED = {
-    "spearman": "spearman_d_star",
-    "delta": "mean_delta",
-    "error": "mean_error",
-    "coverage": "coverage",
-    "comparable_spearman": "spearman_comparable",
-    "comparable_excess": "mean_excess",
-    "comparable_held": "upper_end_holds",
-}
+#: Measures of recovery; the last three are for methods that aim at the comparable discordance.
+_RECOVERED = (
+    Column("spearman_d_star", "spearman"),
+    Column("mean_delta", "delta", rows=_RATES),
+    Column("mean_error", "error", rows=_RATES),
+    Column("coverage", "coverage", rows=_RATES),
+    Column("spearman_comparable", "comparable_spearman", rows=_AIMED),
+    Column("mean_excess", "comparable_excess", rows=_AIMED),
+    Column("upper_end_holds", "comparable_held", rows=_AIMED),
+)
 #: What a method must reach in a condition to be trusted there.
 LARGEST_GAP = 0.10
 LARGEST_DELTA = 0.02
@@ -288,13 +301,15 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
     place = pl.col("method").replace_strict(known, default=len(order), return_dtype=pl.Int32)
     by = ("condition", "replicate", place, "method", "physician")
     scores = scores.sort(*by, maintain_order=True)
-    rates = frozenset(scores["method"]) - OTHER_SCALE
     draws = _by_draw(scores)
-    deltas = draws.filter(pl.col("method").is_in(rates - {"oracle"}))
-    tables = _recovery(draws.filter(pl.col("condition").is_in(_RECOVERY)))
+    deltas = draws.filter(_RATES & _NOT_ORACLE)
+    here = draws.filter(pl.col("condition").is_in(_RECOVERY))
+    tables = {"recovery_trust": _trust_table(here)}
+    for column in _RECOVERED:
+        tables[f"recovery_{column.of}"] = cells_of("", here, [column])
     for name, table in GROUP_TABLES.items():
         here = scores.filter(pl.col("condition") == name)
-        tables[table] = cells_of(table, here, list(_group_columns(here, rates)), name)
+        tables[table] = cells_of(table, here, _GROUPS, name)
         tables[correlations_of(name)] = _correlation_table(here, name)
     glmm = [tables[table] for table in GROUP_TABLES.values()]
     tables["glmm_groups"] = pl.concat(glmm).filter(pl.col("method").is_in(OTHER_SCALE))
@@ -349,22 +364,6 @@ def _by_draw(scores: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-# --- how far scores lie from the oracle's ---
-
-
-def _group_columns(here: pl.DataFrame, rates: frozenset[str]) -> Iterator[Column]:
-    """Mean score per physician group, mean delta and rank correlation; ranks have no delta."""
-    methods = frozenset(here["method"].unique().to_list())
-    for number in range(1, 6):
-        for chosen, rounding in ((rates, ROUNDING), (methods - rates, _TWO_DECIMALS)):
-            own = pl.col("group") == number
-            yield Column(f"group{number}", "score", rounding=rounding, rows=own, methods=chosen)
-    yield Column("mean_delta", "delta", methods=rates - {"oracle"})
-    others = methods - {"oracle"}
-    pairs = ("score", "oracle")
-    yield Column("spearman_oracle", pairs, row_spearman, _TWO_DECIMALS, methods=others)
-
-
 def _across(deltas: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return deltas across SCORE2 and the window rules: all, by window size, and by pass.
 
@@ -375,15 +374,13 @@ def _across(deltas: pl.DataFrame) -> dict[str, pl.DataFrame]:
         return pl.col("condition").is_in(names)
 
     main = deltas.filter(only(main_conditions()))
-    covered = main.filter(pl.col("coverage").is_not_null().any().over("method"))["method"].unique()
-    whole = [*_ACROSS, Column("coverage", "coverage", methods=covered.to_list())]
     windows = {name: window for name in main_conditions() if (window := window_of(name))}
     sizes = {"score2": ["score2"]} | {
         name: [n for n, (_, width, _) in windows.items() if low <= width <= high]
         for name, (low, high) in _WINDOWS.items()
     }
     passes = {f"pass{k}": [n for n, window in windows.items() if window[0] == k] for k in (1, 2)}
-    tables = {"cross_experiment": cells_of("cross_experiment", main, whole, "main")}
+    tables = {"cross_experiment": cells_of("cross_experiment", main, _ACROSS, "main")}
     for table, parts in (("window_size", sizes), ("passes", passes)):
         columns = [Column(name, "delta", rows=only(names)) for name, names in parts.items()]
         tables[table] = cells_of(table, deltas, columns, table)
@@ -402,22 +399,6 @@ def _correlation_table(here: pl.DataFrame, condition: str) -> pl.DataFrame:
         own = wide.with_columns(pl.lit(first).alias("method"))
         tables.append(cells_of("", own, columns, condition))
     return pl.concat(tables)
-
-
-# --- how well methods recover the physicians' true discordance: order, level, intervals ---
-
-
-def _recovery(draws: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    tables = {"recovery_trust": _trust_table(draws)}
-    rates = draws.filter(~pl.col("method").is_in(OTHER_SCALE))
-    aimed = draws.filter(pl.col("method").is_in(COMPARABLE)).drop_nulls("comparable_excess")
-    for measure, column in _RECOVERED.items():
-        # Methods on another scale than a discordance have ranks only.
-        rows = draws if measure == "spearman" else rates
-        rows = aimed if measure.startswith("comparable") else rows
-        table = f"recovery_{measure}"
-        tables[table] = cells_of(table, rows, [Column(column, measure)])
-    return tables
 
 
 def _trust_table(draws: pl.DataFrame) -> pl.DataFrame:
