@@ -173,10 +173,16 @@ def benchmark(
             running = ", ".join(name.rsplit(".", 1)[0] for name in left[:workers])
             words = "; ".join(filter(None, (f"{failed} failed" * bool(failed), running)))
             tell.part(done, len(pending), seconds / done * len(left) / workers, words)
-        command = _command(conditions, methods, replicates, replicates_are, out)
-        return _write_study(
-            store, manifest(chosen, estimators, replicates, replicates_are, command)
+        # The command line that does the same.
+        names, labels = (
+            [each if isinstance(each, str) else each.name for each in _listed(given)]
+            for given in (conditions, methods)
         )
+        text = ["intravar", "benchmark", *names, "--methods", ",".join(labels)]
+        text += ["--replicates", str(replicates), "--out", str(out)]
+        command = shlex.join(text + ["--resample-patients"] * (replicates_are == "resampled"))
+        about = manifest(chosen, estimators, replicates, replicates_are, command)
+        return _write_study(store, about)
 
 
 class Store:
@@ -356,19 +362,6 @@ def _write_study(store: Store, described: dict[str, Any]) -> Study:
         with store.ledger.writing(name) as beside:
             beside.write_bytes(text.encode())
     return study
-
-
-def _command(
-    conditions: object, methods: object, replicates: int, kind: Replicates, out: object
-) -> str:
-    """Return the command line that does the same."""
-    names, chosen = (
-        [each if isinstance(each, str) else each.name for each in _listed(given)]
-        for given in (conditions, methods)
-    )
-    text = ["intravar", "benchmark", *names, "--methods", ",".join(chosen)]
-    text += ["--replicates", str(replicates), "--out", str(out)]
-    return shlex.join(text + ["--resample-patients"] * (kind == "resampled"))
 
 
 def manifest(

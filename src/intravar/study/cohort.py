@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -206,16 +207,6 @@ class Cohort:
         table = covariates.with_columns(labels.alias(PHYSICIAN), **pl.DataFrame(decided).to_dict())
         vars(self).update(_table=table, truth=truth, name=name, notes=tuple(notes))
 
-    @classmethod
-    def _of(
-        cls, table: pl.DataFrame, truth: Truth | None, name: str, notes: Sequence[str] = ()
-    ) -> Cohort:
-        """Return the cohort of a table without a truth."""
-        further = table.select(each for each in FURTHER if each in table.columns)
-        covariates = table.drop(PHYSICIAN, DECISION, further.columns)
-        parts = covariates, table[DECISION], table[PHYSICIAN]
-        return cls(*parts, truth, name, notes, further)
-
     @property
     def covariates(self) -> pl.DataFrame:
         """One row per patient, one column per covariate."""
@@ -266,8 +257,10 @@ class Cohort:
     def take(self, rows: npt.ArrayLike) -> Cohort:
         """Return the cohort of some of the patients, in the order given; rows may repeat."""
         index = np.asarray(rows, dtype=np.int64)
+        taken = copy(self)
         truth = None if self.truth is None else self.truth.take(index)
-        return Cohort._of(self._table[index], truth, self.name, self.notes)
+        vars(taken).update(_table=self._table[index], truth=truth)
+        return taken
 
     def __repr__(self) -> str:
         if not self.n_patients:
@@ -345,7 +338,10 @@ class Cohort:
                     f"column '{column}' is missing in row {row}; a truth is known throughout"
                 )
             known[column] = values.to_numpy()
-        return cls._of(table.drop(present), Truth(**known) if present else None, name)
+        further = table.select(each for each in FURTHER if each in table.columns)
+        covariates = table.drop(PHYSICIAN, DECISION, further.columns, present)
+        truth = Truth(**known) if present else None
+        return cls(covariates, table[DECISION], table[PHYSICIAN], truth, name, (), further)
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame, *, name: str = "cohort") -> Cohort:

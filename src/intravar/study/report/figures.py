@@ -117,15 +117,13 @@ def _by_column(results: Study, table: str) -> Chart | None:
     for row in rows:
         if table == "grid":
             sizes = conditions_of("grid")[row["condition"]]
-            n, k = row["sizes"] = sizes.n_patients, sizes.n_physicians
+            n, k = sizes.n_patients, sizes.n_physicians
             where, place, panel = f"{n:,} patients of {k}", f"{n / 1000:g}", f"{k} physicians"
         else:
             where, place, panel = HEADINGS[row["column"]], HEADINGS[row["column"]], ""
         row |= {"where": where, "place": place, "panel": panel}
         row["several"] = row["draws"] if row["draws"] > 1 else None
         row["hint"] = marks.hint("{label}, {where}: {value}", row, _HINTS, *numbers)
-    if table == "grid":
-        rows.sort(key=lambda row: row["sizes"][::-1])
     methods = marks.present(results.rate_methods, rows)
 
     def draw(width: int) -> Drawing:
