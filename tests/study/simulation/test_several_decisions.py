@@ -12,7 +12,6 @@ from intravar.inference.outcomes import chained, differ, given_earlier, marginal
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle, oracle_several
 from intravar.study.simulation import conditions_of, simulate
-from intravar.study.simulation.physicians import SteadinessTrait
 
 
 @pytest.mark.parametrize("name", conditions_of("multi"))
@@ -41,9 +40,9 @@ def test_second_drug_is_given_less_often_where_the_first_was() -> None:
 def test_steadiness_is_correlated_as_asked() -> None:
     for name, correlation in {"independent": 0.0, "correlated": 0.7}.items():
         scenario = conditions_of("multi")[f"multi-{name}"]
-        assert isinstance(scenario.physicians, SteadinessTrait)
-        drawn = scenario.physicians.draw_all(4_000, np.random.default_rng(1))
-        p = np.column_stack([each.p_high for each in drawn])
+        drawn = scenario.physicians.draw(4_000, np.random.default_rng(1))
+        assert drawn.further is not None
+        p = np.column_stack([drawn.p_high, drawn.further])
         found = np.corrcoef(np.log(p / (1 - p)).T)
         assert np.abs(found - np.where(np.eye(4) == 1, 1, correlation)).max() < 0.06
 

@@ -28,7 +28,6 @@ class Marginal(Protocol):
 
     def from_normal(self, standard_normal: FloatArray) -> FloatArray:
         """Turn standard normal draws into draws of this covariate (may reuse the array)."""
-        ...
 
     def quantile(self, probability: float) -> float:
         """Return the smallest value v with P(X <= v) >= probability."""

@@ -26,12 +26,15 @@ class Physicians:
         How often each decides for an eligible and for another patient.
     group
         Behaviour group, counted from 1; 0 where there are no groups.
+    further
+        Where several decisions are taken, `p_high` of the others, a column each.
     """
 
     names: tuple[str, ...]
     p_high: FloatArray
     p_low: FloatArray
     group: npt.NDArray[np.int16]
+    further: FloatArray | None = None
 
 
 class PhysicianModel(Protocol):
@@ -39,11 +42,9 @@ class PhysicianModel(Protocol):
 
     def draw(self, n_physicians: int, random: np.random.Generator) -> Physicians:
         """Draw the behaviour of `n_physicians` physicians."""
-        ...
 
     def describe(self) -> str:
         """Return the model in words."""
-        ...
 
 
 def physician_names(n_physicians: int) -> tuple[str, ...]:
@@ -137,8 +138,8 @@ class SteadinessTrait:
 
     Examples
     --------
-    >>> physicians = SteadinessTrait(2, 0.7).draw_all(1000, np.random.default_rng(0))
-    >>> first, second = (logit(each.p_high) for each in physicians)
+    >>> physicians = SteadinessTrait(2, 0.7).draw(1000, np.random.default_rng(0))
+    >>> first, second = logit(physicians.p_high), logit(physicians.further[:, 0])
     >>> round(float(np.corrcoef(first, second)[0, 1]), 1)
     0.7
     """
@@ -149,19 +150,14 @@ class SteadinessTrait:
     spread: float = 1.0
     p_low: float = 0.05
 
-    def draw_all(self, n_physicians: int, random: np.random.Generator) -> tuple[Physicians, ...]:
-        """Draw the behaviour of every physician in every decision."""
+    def draw(self, n_physicians: int, random: np.random.Generator) -> Physicians:
+        """See :class:`PhysicianModel`."""
         trait = random.standard_normal((n_physicians, 1))
         own = random.standard_normal((n_physicians, self.n_decisions))
         mixed = np.sqrt(self.correlation) * trait + np.sqrt(1 - self.correlation) * own
         p_high = expit(logit(self.typical) + self.spread * mixed)
-        names = physician_names(n_physicians)
         p_low, group = np.full(n_physicians, self.p_low), np.zeros(n_physicians, dtype=np.int16)
-        return tuple(Physicians(names, column, p_low, group) for column in p_high.T)
-
-    def draw(self, n_physicians: int, random: np.random.Generator) -> Physicians:
-        """Draw the physicians of the first decision."""
-        return self.draw_all(n_physicians, random)[0]
+        return Physicians(physician_names(n_physicians), p_high[:, 0], p_low, group, p_high[:, 1:])
 
     def describe(self) -> str:
         """See :class:`PhysicianModel`."""

@@ -24,7 +24,6 @@ from intravar.study.simulation.physicians import (
     FiveGroups,
     PhysicianModel,
     Physicians,
-    SteadinessTrait,
     allocate,
     feasible_minimum,
 )
@@ -212,6 +211,12 @@ class Scenario:
         )
         draw = partial(stream, random_state, self.name)
         rule, physicians, covariates = self._drawn(random_state)
+        n_decisions = 1 + (0 if physicians.further is None else physicians.further.shape[1])
+        if n_decisions != 1 + len(self.further_rules):
+            raise InputError(
+                f"there are {n_decisions} decisions and {1 + len(self.further_rules)} rules; give "
+                "one rule per decision"
+            )
         sizes = (self.n_physicians, minimum, draw("allocation"))
         if self.case_mix is None:
             assigned = allocate(self.n_patients, *sizes)
@@ -229,7 +234,10 @@ class Scenario:
             f"{self.minimum_panel} each; every physician is assured {minimum} instead"
         )
         truth = Truth(eligible, p_high, p_low, physicians.group[assigned], rule, share)
-        further, truth = self._further(random_state, covariates, assigned, decision, truth)
+        further = None
+        if physicians.further is not None:
+            p_high = physicians.further[assigned]
+            further, truth = self._further(random_state, covariates, p_high, decision, truth)
         return Cohort(
             self.recording.observe(covariates, draw("observation", "0")),
             decision,
@@ -244,31 +252,20 @@ class Scenario:
         self,
         seed: int,
         covariates: pl.DataFrame,
-        assigned: npt.NDArray[np.int32],
+        p_high: FloatArray,
         decision: npt.NDArray[np.bool_],
         truth: Truth,
-    ) -> tuple[pl.DataFrame | None, Truth]:
-        """Return further decisions, if there are any, and what is known of all together."""
-        n_decisions = getattr(self.physicians, "n_decisions", 1)
-        n_rules = 1 + len(self.further_rules)
-        if n_decisions != n_rules:
-            raise InputError(
-                f"there are {n_decisions} decisions and {n_rules} rules; give one rule per decision"
-            )
-        if not isinstance(self.physicians, SteadinessTrait):
-            return None, truth
-        draw = partial(stream, seed, self.name)
-        behaviour = self.physicians.draw_all(self.n_physicians, draw("physicians"))
+    ) -> tuple[pl.DataFrame, Truth]:
+        """Return the decisions after the first, and what is known of all together."""
         # P(yes) of each decision given those before it, a column per combination.
         conditional, decided = [truth.probability[:, None]], decision[:, None].astype(np.int64)
         for number, rule in enumerate(self.further_rules, start=1):
-            high, low = behaviour[number].p_high[assigned], behaviour[number].p_low[assigned]
-            alone = np.where(rule.eligible(covariates), high, low)
+            alone = np.where(rule.eligible(covariates), p_high[:, number - 1], truth.p_low)
             factor = self.less[number - 1] if self.less else 1.0
             # Combinations of the decisions so far: the last of them is a yes in the upper half.
             chance = alone[:, None] * np.repeat([1.0, factor], 2 ** (number - 1))
             conditional.append(chance)
-            drawn = draw("decision", str(number + 1)).random(self.n_patients)
+            drawn = stream(seed, self.name, "decision", str(number + 1)).random(self.n_patients)
             yes = drawn < chance[np.arange(len(chance)), positions(decided)]
             decided = np.column_stack([decided, yes])
         further = pl.DataFrame(dict(zip(FURTHER, decided.T[1:].astype(np.int8), strict=False)))
