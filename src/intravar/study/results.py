@@ -100,10 +100,6 @@ class Study:
         """Return the name of a method as people read it."""
         return str(self._described.get(method, {}).get("label") or method_label(method))
 
-    def labels(self, methods: list[str]) -> list[str]:
-        """Return the names of methods as people read them."""
-        return [self.label(method) for method in methods]
-
     @cached_property
     def conditions(self) -> list[str]:
         """Conditions with scores: the paper's in its order, then the grid, then others."""

@@ -285,7 +285,7 @@ def test_a_recipe_of_ones_own() -> None:
 
 def test_a_rule_naming_an_absent_covariate_is_refused() -> None:
     rule: Rule = ReadsWeight()
-    with pytest.raises(InputError, match=r"unknown covariate 'weight'.*the rule may use age"):
+    with pytest.raises(InputError, match=r"unknown covariate 'weight'.*there are age"):
         simulate(Scenario("w", rule=rule))
     with pytest.raises(InputError, match="did you mean 'egfr'"):
         simulate(Scenario("w", rule=ThresholdRule({"egf": 60})))

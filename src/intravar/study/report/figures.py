@@ -94,7 +94,9 @@ def _cross_deltas(results: Study, _: str) -> Chart | None:
 
     def draw(width: int) -> Plot:
         ends = marks.extent([row["value"] for row in rows], 0.0)
-        plot = marks.labelled_rows(results.labels(methods), ends, width, _DELTA, signs=True, row=32)
+        plot = marks.labelled_rows(
+            [*map(results.label, methods)], ends, width, _DELTA, signs=True, row=32
+        )
         for number, method in enumerate(methods, 1):
             own = [row for row in rows if row["method"] == method]
             for turn, row in enumerate(own):

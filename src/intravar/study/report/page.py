@@ -195,16 +195,14 @@ def left_out(results: Study) -> str | None:
     return f"Left out of all means: {' and '.join(parts)}; “Provenance” lists why."
 
 
-def _signed(cell: dict[str, float | None]) -> str:
-    value, low, high = cell["value"], cell["low"], cell["high"]
-    assert value is not None  # undefined cells were left out
-    text = number_text(value, signed=True)
+def _signed(cell: dict[str, Any]) -> str:
+    text, low, high = (
+        "" if cell[name] is None else number_text(cell[name], signed=True)
+        for name in ("value", "low", "high")
+    )
     if (cell["draws"] or 1) > 1:
         return f"{text} (mean of {cell['draws']} draws)"
-    if low is None or high is None:
-        return text
-    ends = number_text(low, signed=True), number_text(high, signed=True)
-    return f"{text} (95\N{NO-BREAK SPACE}% interval {ends[0]} to {ends[1]})"
+    return f"{text} (95\N{NO-BREAK SPACE}% interval {low} to {high})" if low and high else text
 
 
 # --- files ---

@@ -93,7 +93,7 @@ def _discordance(results: Study, condition: str, width: int) -> Drawing:
     rows = _physicians(results, condition, [ORACLE, *results.rate_methods], "score")
     methods = marks.present([ORACLE, *results.rate_methods], rows)
     ends = marks.extent([row["score"] for row in rows], 0.0, 0.5)
-    plot = marks.labelled_rows(results.labels(methods), ends, width, "Discordance")
+    plot = marks.labelled_rows([*map(results.label, methods)], ends, width, "Discordance")
     # Shown of a physician once picked: a line through all methods, and intervals.
     through: dict[int, list[tuple[float, int]]] = defaultdict(list)
     intervals = []
@@ -132,7 +132,7 @@ def _deltas(results: Study, condition: str, width: int, means: Rows) -> Plot:
 def _correlations(results: Study, width: int, rows: Rows) -> Drawing:
     """Plot the rank correlation of every two methods, the oracle among them."""
     methods = marks.present([ORACLE, *results.methods], rows)
-    labels = results.labels(methods)
+    labels = [*map(results.label, methods)]
     floor = min([0.9, *(row["value"] for row in rows)])
     room = max(text_width(label) for label in labels) + 8
     side = min((width - room - 8) / len(methods), 30.0)
@@ -187,6 +187,6 @@ def continuum(results: Study, condition: str) -> Chart | None:
                 look: dict[str, Any] = {"upright": True, "ends": False, "radius": 2.8}
                 marks.mark_row(plot, results, row, row["d_star"], value="score", **look)
             plots.append(plot)
-        return marks.panels(plots, columns, results.labels(methods))
+        return marks.panels(plots, columns, [*map(results.label, methods)])
 
     return marks.chart_of(cells.to_dicts(), draw)

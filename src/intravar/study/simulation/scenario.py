@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar.arrays import FloatArray
-from intravar.errors import InputError, renamed, unknown_name
+from intravar.errors import InputError, renamed
 from intravar.inference.outcomes import chained, positions
 from intravar.observed import PHYSICIAN
 from intravar.processes import check_memory
@@ -193,11 +193,8 @@ class Scenario:
         rule, seed = self.rule, self.seed if seed is None else seed
         if isinstance(rule, RuleRecipe):
             rule = rule.realise(self.covariates, stream(seed, self.name, "thresholds"))
-        available = self.covariates.names
         for name in rule.covariates:
-            if name not in available:
-                remedy = f"the rule may use {', '.join(available)}"
-                raise unknown_name("covariate", name, available, remedy=remedy)
+            self.covariates.marginal(name)  # refuses one that patients do not have
         return rule
 
     @renamed(seed="random_state")
