@@ -43,14 +43,11 @@ def left_out(decision: Decision, n_shown: int, which: str = "without a figure") 
 
 def decider_table(decision: Decision, words: Words) -> Table:
     """Return the table of all deciders, with a band where a number is hidden."""
+    ranked, readable = decision.n_ranked > 0, decision.verdict != NOTHING
     table = columns.decider_table(
-        decision.table,
-        words,
-        ranked=decision.n_ranked > 0,
-        readable=decision.verdict != NOTHING,
-        claim=decision.claim,
+        decision.table, words, ranked=ranked, readable=readable, claim=decision.claim
     )
-    if decision.verdict != NOTHING:
+    if readable:
         return table
     # Of the few columns that are left none is minor.
     return replace(table, columns=[each._replace(kind="") for each in table.columns])

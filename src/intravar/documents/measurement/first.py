@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import NamedTuple
 
 from intravar.documents import blocks
 from intravar.documents.blocks import Block, Bullets, Figure, Note, Paragraph, Section
@@ -296,9 +295,9 @@ def next_steps(decision: Decision, words: Words) -> list[str]:
     else:
         who = funnel.outside[0].row.physician
         steps.append(f"Ask {who} how decisions are taken there: more consistent than is usual.")
-    if parts := noise_parts(decision, words):
-        largest = max(parts, key=lambda part: part.of_hundred)
-        steps.append(f"{largest.remedy} ({largest.shown} of 100).")
+    if parts := noise_parts(decision):
+        largest = max(parts, key=parts.__getitem__)
+        steps.append(f"{words.fill(NOISE[largest][1])} ({_in_whole(parts[largest])} of 100).")
     weights = list(decision.rule.importance.items())[:3]
     named = [words.label(name) for name, weight in weights if weight >= TELLS]
     if named and decision.rule.auc is not None and (explained is None or explained >= SOME_RULE):
@@ -312,57 +311,45 @@ def next_steps(decision: Decision, words: Words) -> list[str]:
     return steps
 
 
-class NoiseShare(NamedTuple):
-    """A part of the noise: how many of a hundred cases, its look, why, and what lowers it."""
-
-    of_hundred: float
-    kind: str
-    why: str
-    remedy: str
-
-    @property
-    def shown(self) -> str:
-        """The part in whole cases of a hundred."""
-        return "fewer than 1" if round(self.of_hundred) == 0 else f"{round(self.of_hundred)}"
+def noise_parts(decision: Decision) -> dict[str, float]:
+    """Return how many of a hundred cases each part of noise makes; none where it is not known."""
+    noise = None if decision.group is None else decision.group.noise
+    values = {} if noise is None else {name: getattr(noise, name).value for name in NOISE}
+    if noise is None or None in values.values():
+        return {}
+    parts = {name: 200 * value for name, value in values.items()}
+    # This part is the figure of all: where that is a limit, it is rounded up as well.
+    parts["occasion"] = hundredths(2 * values["occasion"], decision.claim)
+    return parts if sum(parts.values()) >= 1 else {}
 
 
-def noise_parts(decision: Decision, words: Words) -> list[NoiseShare]:
-    """Return the parts of noise; none where it was not taken apart."""
-    noise, parts = None if decision.group is None else decision.group.noise, []
-    for name, (kind, remedy) in NOISE.items():
-        value = None if noise is None else getattr(noise, name).value
-        if value is None:
-            return []
-        of_hundred = 200 * value
-        if name == "occasion":  # the figure of all: where that is a limit, it is rounded up as well
-            of_hundred = hundredths(2 * value, decision.claim)
-        why = words.fill(sentences.WHY_DIFFERENT[name])
-        parts.append(NoiseShare(of_hundred, kind, why, words.fill(remedy)))
-    return parts if sum(part.of_hundred for part in parts) >= 1 else []
+def _in_whole(of_hundred: float) -> str:
+    return "fewer than 1" if round(of_hundred) == 0 else f"{round(of_hundred)}"
 
 
 def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
     """Return how many cases two deciders would decide differently, and why, as a bar in parts."""
-    parts = noise_parts(decision, words)
+    parts = noise_parts(decision)
     if not parts:
         return []
-    whole, at = sum(part.of_hundred for part in parts), 0.0
     # The figure above may be that of eligible cases alone.
     every = ", eligible or not," if "eligible" in decision.compared else ""
     sentence = (
         f"Of 100 {words.cases}{every} seen by two {words.deciders}, {decision.claim} "
-        f"{sum(round(part.of_hundred) for part in parts)} would be decided differently:"
+        f"{sum(map(round, parts.values()))} would be decided differently:"
     )
-    picture = Drawing(*BAR)
-    for part in parts:
-        across = BAR[0] * part.of_hundred / whole
-        hint = f"{part.shown} of 100: {part.why}"
-        picture.box((at, 0), (max(across - 2, 1), BAR[1]), hint, part.kind)
+    picture, at, key, reasons = Drawing(*BAR), 0.0, [], []
+    for name, of_hundred in parts.items():
+        kind, shown = NOISE[name][0], _in_whole(of_hundred)
+        why = words.fill(sentences.WHY_DIFFERENT[name])
+        across = BAR[0] * of_hundred / sum(parts.values())
+        picture.box((at, 0), (max(across - 2, 1), BAR[1]), f"{shown} of 100: {why}", kind)
         if across > 24:
-            picture.write(part.shown, (at + across / 2 - 1, BAR[1] / 2), f"on-{part.kind}")
+            picture.write(shown, (at + across / 2 - 1, BAR[1] / 2), f"on-{kind}")
         at += across
-    key = tuple((part.kind, f"{part.shown}: {part.why}") for part in parts)
-    text = f"{sentence} {'; '.join(f'{part.shown} because {part.why}' for part in parts)}."
+        key.append((kind, f"{shown}: {why}"))
+        reasons.append(f"{shown} because {why}")
+    text = f"{sentence} {'; '.join(reasons)}."
     title = f"Why two {words.deciders} would decide differently about the same {words.case}"
     return [Paragraph(sentence), Figure("noise", "", text, "", [picture.svg(title, text)], key)]
 

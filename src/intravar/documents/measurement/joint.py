@@ -38,7 +38,13 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
     if joint.differ.value is not None:
         where = " in at least one decision"
         together.insert(0, pairs_picture(joint.differ.value, "at most", words, where))
-    steps = _next_steps(published, joint)
+    level = {row.decision: row.discordance or 0 for row in joint.decisions}
+    unread = [each for each in published.decisions if each.verdict == NOTHING]
+    first = max(unread or published.decisions, key=lambda each: level[each.decision])
+    figure = f"{most(first.claim)}{hundred(level[first.decision], first.claim)} of 100"
+    why = f"comparable {words.cases} differ most often in it ({figure})"
+    why = "it is not interpretable" if unread else why
+    steps = [f"Take {words.label(first.decision)} first: {why}.", *next_steps(first, words)]
     supported, what_next = blocks.Bullets(verdicts), blocks.Bullets(steps, numbered=True)
     cards = [
         blocks.Section("The decisions together", together),
@@ -61,17 +67,6 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         blocks.Heading("What the figure does not mean", 1, "believe", "Trust"),
         blocks.Bullets(not_meant(words)),
     ]
-
-
-def _next_steps(published: Published, joint: Joint) -> list[str]:
-    """Return what to do next: the steps of the decision that comes first, and why it does."""
-    words, level = published.words, {row.decision: row.discordance or 0 for row in joint.decisions}
-    unread = [each for each in published.decisions if each.verdict == NOTHING]
-    first = max(unread or published.decisions, key=lambda each: level[each.decision])
-    called, figure = words.label(first.decision), hundred(level[first.decision], first.claim)
-    why = f"comparable {words.cases} differ most often in it ({most(first.claim)}{figure} of 100)"
-    why = "it is not interpretable" if unread else why
-    return [f"Take {called} first: {why}.", *next_steps(first, words)]
 
 
 def _of_hundred(value: float | None, band: Band | None, claim: str) -> str:

@@ -122,11 +122,11 @@ def sections(published: Published, decision: Decision) -> list[Block]:
         *evidence.rule_section(decision, words),
         *trust_section(decision, words),
         *data_section(published, decision),
-        *(annex(decision, words, table) if many else []),
+        *([annex(decision, words, table)] if many else []),
     ]
 
 
-def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
+def annex(decision: Decision, words: Words, table: Table) -> blocks.Section:
     """Return the table of many deciders as an annex; paper leads to it where they are very many."""
     text, n = first.with_figure(decision, words), sum(row.shown for row in table.rows)
     if n > MOST_ON_PAPER:
@@ -135,7 +135,7 @@ def annex(decision: Decision, words: Words, table: Table) -> list[Block]:
         columns = [each._replace(where=tuple(set(each.where) - off)) for each in table.columns]
         table = replace(table, columns=columns)
     title = f"Every {words.decider} with a figure{' or a range' * (decision.n_banded > 0)}"
-    return [blocks.Section(title, [Paragraph(text), table], "appendix")]
+    return blocks.Section(title, [Paragraph(text), table], "appendix")
 
 
 def trust_section(decision: Decision, words: Words) -> list[Block]:
