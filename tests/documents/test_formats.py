@@ -17,7 +17,7 @@ import pypdf
 import pytest
 
 from intravar.documents import typesetting
-from intravar.documents.blocks import Document, Figure, tables, text_lines, walk
+from intravar.documents.blocks import Document, Figure, Note, tables, text_lines, walk
 from intravar.documents.colours import on_paper
 from intravar.documents.measurement.handover import MEASUREMENT_FORMATS, write_files
 from intravar.documents.measurement.report import report
@@ -189,6 +189,12 @@ def test_a_dark_page_is_light_on_paper() -> None:
     assert "var(" not in picture
     # What a page does at some width, or under a pointer, is not for paper.
     assert not re.search(r"@media|:hover|display: none; \}\s*svg", picture)
+
+
+def test_an_alarm_does_not_look_like_a_caution_on_paper() -> None:
+    looks = ("good", "care", "alarm", "figure", "comment")
+    made = {typesetting.as_pdf(Document("", "", [Note("Note.", "Text.", look)])) for look in looks}
+    assert len(made) == len(looks)
 
 
 def test_text_of_reads_what_is_packed(made: Path) -> None:

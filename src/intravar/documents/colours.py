@@ -42,10 +42,6 @@ LOOKS = {
     "good-ground": Look("#e8f5ed", "#14291c"),
     "care": Look("#7a4a00", "#f3c775"),
     "care-ground": Look("#fdf3e2", "#2f2512"),
-    "figure": Look("#0b5c8f", "#7cc0f2"),
-    "figure-ground": Look("#f7f7f9", "#1e1e23"),
-    "comment": Look("#56565c", "#a9a9b2"),
-    "comment-ground": Look("#ffffff", "#16161a"),
     "card": Look("#f7f7f9", "#1e1e23"),
 }
 

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any, cast
 
 from intravar.documents.blocks import Block, Document, Figure, Note, Section, SideBySide
-from intravar.documents.colours import FONT, LOOKS, key_mark, on_paper
+from intravar.documents.colours import FONT, INKS, LOOKS, key_mark, on_paper
 from intravar.documents.html import template_text
 from intravar.errors import InputError, unknown_name
 from intravar.tables import MOST_WIDE, Table
@@ -31,6 +31,8 @@ _CALLED = {"docx": "python-docx"}
 PAPERS = {"a4": "a4", "letter": "us-letter"}
 #: Fixed timestamp: the same content gives the same file.
 CREATED = datetime.datetime(2000, 1, 1)
+#: Colours of notes, by their look.
+_NOTES = INKS | LOOKS
 #: Dots per inch of a picture.
 PPI = 200
 _PICTURE = """
@@ -139,9 +141,9 @@ def _plain(block: Block, *, narrow: bool = False) -> dict[str, Any]:
             "svg": on_paper(block.svgs[-1 if block.half or narrow else 0], LOOKS),
             "key": [{"mark": key_mark(look), "words": words} for look, words in block.key],
         }
-    if isinstance(block, Note):
-        content["ink"] = LOOKS.get(block.look, LOOKS["care"]).light
-        content["ground"] = LOOKS.get(f"{block.look}-ground", LOOKS["care-ground"]).light
+    if isinstance(block, Note) and block.look in _NOTES:
+        content["ink"] = _NOTES[block.look].light
+        content["ground"] = _NOTES[f"{block.look}-ground"].light
     if "blocks" in content:
         content["blocks"] = _listed(content["blocks"])
     return content

@@ -134,16 +134,15 @@ def headline(decision: Decision, words: Words) -> tuple[str, str]:
     group = decision.group
     sentence, sure = "No figure can be given.", ""
     if group is not None and group.discordance.value is not None:
-        claim, low = decision.claim, hundred(group.discordance.low)
-        figure, high = (
-            hundred(each, claim) for each in (group.discordance.value, group.discordance.high)
-        )
-        level = f"between {low} and {high}" if decision.ranged else f"{claim} {figure}"
+        claim, figure = decision.claim, group.discordance
+        low, high = hundred(figure.low), hundred(figure.high, claim)
+        level = f"{claim} {hundred(figure.value, claim)}"
+        level = f"between {low} and {high}" if decision.ranged else level
         sentence = f"Of 100 {decision.compared}, {level} get different decisions"
         sure = f"Both {words.cases} of a pair are of the same {words.decider}."
         if decision.ranged:
             sure = f"Every level in this range fits the data equally well. {sure}"
-        elif group.discordance.high is not None:
+        elif figure.high is not None:
             limit = f"An upper limit: with 95 % confidence at most {high}."
             ends = f"95 % interval {low} to {high}."
             sure = f"{ends if claim == 'about' else limit} {sure}"
