@@ -4,8 +4,10 @@ import os
 import signal
 import threading
 
+import numpy as np
 import pytest
 
+from intravar.learning.personal_rules import fit_rules, learn_hyper
 from intravar.processes import interrupts_wait
 
 
@@ -26,6 +28,24 @@ def test_an_interrupt_comes_at_the_end():
     finally:
         signal.signal(signal.SIGINT, before)
     assert done == ["to the end"]
+
+
+def test_an_interrupt_of_a_fit_is_an_interrupt():
+    """Not a SystemError, which compiled code raises if it is interrupted while it returns."""
+    random = np.random.default_rng(0)
+    design, y = random.normal(size=(400, 3)), random.integers(0, 2, 400)
+    given = design, y, np.repeat(np.arange(4), 100), np.arange(400), 4
+    hyper = learn_hyper(*given)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for _ in range(60):
+            timer = threading.Timer(random.uniform(0, 2e-3), os.kill, (os.getpid(), signal.SIGINT))
+            with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+                timer.start()
+                while True:
+                    fit_rules(*given, hyper)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_what_is_ignored_stays_ignored():

@@ -153,9 +153,9 @@ def in_threads(jobs: Sequence[Callable[[], Result]], n_threads: int) -> list[Res
 def interrupts_wait() -> Iterator[None]:
     """Let signals that Python handles wait until the block ends; then they are handled.
 
-    Compiled code that takes a random generator, or that returns named tuples, asks Python for their
-    parts. A signal that has arrived by then and is turned into an exception leaves them half made,
-    and the process ends without a word.
+    Compiled code that returns several arrays, or takes a random generator, asks Python for their
+    parts. A signal that has arrived by then and is turned into an exception leaves them half made:
+    the process ends without a word, or with a SystemError.
 
     Examples
     --------

@@ -21,7 +21,6 @@ from intravar.latent import rates
 from intravar.latent.rule_learners import Standard
 from intravar.learning import personal_rules
 from intravar.panels import Panels
-from intravar.processes import interrupts_wait
 
 #: Design, decisions and physicians of all patients.
 Table = tuple[FloatArray, IntArray, IntArray]
@@ -87,15 +86,13 @@ class CommonWeights:
         table = design_of(z[:, columns], shared, logit), panels.y, panels.code
         rows, J = np.flatnonzero(known), len(panels)
         camps = []
-        with interrupts_wait():
-            member, starts = divide_into_camps(table, rows, J)
-            for number, start in enumerate(starts):
-                own = rows[member[panels.code[rows]] == number]
-                begin = _sharper(start)
-                drawn = personal_rules.hyper_rounds(*table, own, J, begin, random, SAMPLING)
-                some = tuple(drawn[:: max(1, len(drawn) // CHAINS)][:CHAINS])
-                share = float(np.mean(member == number))
-                camps.append(Camp(share, some, personal_rules.Hyper.average(drawn)))
+        member, starts = divide_into_camps(table, rows, J)
+        for number, start in enumerate(starts):
+            own = rows[member[panels.code[rows]] == number]
+            drawn = personal_rules.hyper_rounds(*table, own, J, _sharper(start), random, SAMPLING)
+            some = tuple(drawn[:: max(1, len(drawn) // CHAINS)][:CHAINS])
+            share = float(np.mean(member == number))
+            camps.append(Camp(share, some, personal_rules.Hyper.average(drawn)))
         return cls(columns, logit, tuple(camps))
 
     def reader(
@@ -158,7 +155,6 @@ def _sharper(start: personal_rules.Hyper) -> personal_rules.Hyper:
     return personal_rules.Hyper(mean, covariance)
 
 
-@interrupts_wait()
 def read_panel(
     Z: FloatArray,
     y: IntArray,

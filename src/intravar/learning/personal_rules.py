@@ -25,13 +25,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.learning.personal_rules_kernel import EDGE, draw_panels, fit_panels, predict_rows
+from intravar.processes import interrupts_wait
 from intravar.seeds import stream
 
 #: Standard deviation of slopes, and of logits of rates, from which the search starts.
@@ -55,6 +56,13 @@ START_LIMIT = 4.0
 #: Factors at which stretching is tried, on the log scale, and the largest step of a round.
 TRIED = 0.1
 LARGEST_STRETCH = 0.2
+
+
+@interrupts_wait()
+def _fit_panels(*given: Any) -> tuple[FloatArray, ...]:
+    """Fit panels; an interrupt waits until the loop has handed back its arrays."""
+    fitted: tuple[FloatArray, ...] = fit_panels(*given)
+    return fitted
 
 
 @dataclass(frozen=True)
@@ -174,7 +182,7 @@ def learn_hyper(
     theta = np.tile(hyper.mean, (len(table[3]) - 1, 1))
     for _ in range(ROUNDS):
         precision = np.linalg.inv(hyper.covariance)
-        fitted = fit_panels(*table, theta, hyper.mean, precision, 3)
+        fitted = _fit_panels(*table, theta, hyper.mean, precision, 3)
         covariance, _, gradient, information = fitted
         away = theta - hyper.mean
         shift = away.mean(axis=0)
@@ -223,7 +231,7 @@ def hyper_rounds(
         ellipses = [prior_ellipse(hyper.mean, hyper.covariance, J)]
         if how.near and number % LOOK_AGAIN == 0:
             precision = np.linalg.inv(hyper.covariance)
-            spread = fit_panels(*table, mode, hyper.mean, precision, 5)[0]
+            spread = _fit_panels(*table, mode, hyper.mean, precision, 5)[0]
         if how.near:
             ellipses.append(near_ellipse(hyper.mean, hyper.covariance, mode, spread))
         for ellipse, moves in zip(ellipses, (how.moves, how.near), strict=False):
@@ -314,7 +322,7 @@ def fit_rules(
     theta = np.tile(hyper.mean, (n_physicians, 1))
     precision = np.linalg.inv(hyper.covariance)
     Z = np.ascontiguousarray(Z)
-    covariance, reached, _, _ = fit_panels(Z, y, order, begin, theta, hyper.mean, precision, 25)
+    covariance, reached, _, _ = _fit_panels(Z, y, order, begin, theta, hyper.mean, precision, 25)
     return PersonalRules(hyper, theta, covariance, reached)
 
 
