@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.publication.files import files_of
-from intravar.publication.folders import write_folders
+from intravar.publication.files import files_of, write_folders
 from intravar.publication.pseudonyms import Pseudonyms
 from intravar.request import Request
 from made_published import made_published

@@ -396,7 +396,7 @@ def test_a_failure_while_writing_leaves_the_old_result(
     def broken(*_: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("intravar.publication.folders.write_private", broken)
+    monkeypatch.setattr("intravar.writing.write_private", broken)
     with pytest.raises(InputError, match=f"cannot write '{out}': No space left on device"):
         write_measurement(measured, out)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import intravar
 from intravar.publication.disclosure import published_of
-from intravar.publication.hiding import _hide_sizes, _Panel, hidden_across, is_few, is_small
+from intravar.publication.hiding import is_few, is_small
+from intravar.publication.joint import hidden_across, hidden_sizes
 from intravar.publication.results import Published
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -120,23 +121,23 @@ def test_a_size_that_one_decision_hides_stands_in_no_other() -> None:
 def test_whatever_is_shown_of_a_physician_tells_no_small_difference(
     given_panels: list[tuple[int, int, bool]],
 ) -> None:
-    panels = [
-        _Panel(n, (2 * min(pairs, n // 2),), n, own or is_few(n - 2 * min(pairs, n // 2)))
-        for n, pairs, own in given_panels
+    paired = [2 * min(pairs, n // 2) for n, pairs, _ in given_panels]
+    hides = [
+        own or is_few(n - in_pairs)
+        for (n, _, own), in_pairs in zip(given_panels, paired, strict=True)
     ]
-    before = [panel.hidden for panel in panels]
-    _hide_sizes(panels, 11)
+    panels = [
+        pl.DataFrame(
+            {"physician": ["A"], "n_patients": [n], "in_pairs": [[in_pairs]], "hidden": [own]}
+        )
+        for (n, *_), in_pairs, own in zip(given_panels, paired, hides, strict=True)
+    ]
+    shown = not hidden_sizes(panels, 11)
+    assert not (shown and any(hides))
     for a, b in permutations(range(len(panels)), 2):
-        one, other = panels[a], panels[b]
-        assert one.hidden or not before[a]
-        if not one.hidden and not other.hidden:
-            assert not is_small(abs(one.n - other.n))
-        if not one.hidden:
-            assert not any(is_few(abs(one.n - paired)) for paired in other.in_pairs)
-        if other.hidden and not one.hidden:
-            assert not is_few(abs(one.n - other.n))
-        if one.hidden and other.hidden:
-            assert one.least == other.least
+        if shown:
+            assert not is_small(abs(given_panels[a][0] - given_panels[b][0]))
+            assert not is_few(abs(given_panels[a][0] - paired[b]))
 
 
 def test_rates_that_tell_a_combination_are_hidden() -> None:

@@ -15,8 +15,7 @@ from intravar.documents.blocks import text_lines
 from intravar.errors import InputError
 from intravar.measurement.columns import typed
 from intravar.publication.compare import TOGETHER, _step_of_mean, compare_each
-from intravar.publication.files import files_of, parquet_bytes
-from intravar.publication.folders import write_folders
+from intravar.publication.files import files_of, parquet_bytes, write_folders
 from intravar.publication.group import FINE
 from intravar.publication.pseudonyms import Pseudonyms
 from intravar.publication.results import Figure, Group, Noise, PhysicianRow, rows_of

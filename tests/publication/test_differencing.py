@@ -17,9 +17,16 @@ from intravar.inference import discordance_interval, rank_normal, ranking, share
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
 from intravar.publication.group import group_of_shown
-from intravar.publication.hiding import is_small
+from intravar.publication.hiding import (
+    FROM,
+    TO,
+    PublishedScores,
+    Reach,
+    band_of,
+    is_small,
+    published_scores,
+)
 from intravar.publication.results import Band
-from intravar.publication.scores import FROM, TO, PublishedScores, Reach, band_of, published_scores
 
 #: Secrets and points of rounding that the attacker, who knows none, tries.
 SECRETS = tuple(np.linspace(0.0, 0.98, 8).tolist())

@@ -22,8 +22,7 @@ from intravar.publication.group import (
     rounded_spread,
     spread_steps,
 )
-from intravar.publication.hiding import STEPS, upwards
-from intravar.publication.scores import PublishedScores, published_scores
+from intravar.publication.hiding import STEPS, PublishedScores, published_scores, upwards
 
 
 def counted(n: list[int], decided_for: list[int]) -> Scores:

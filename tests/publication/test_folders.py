@@ -9,8 +9,8 @@ import pytest
 from filelock import FileLock
 
 from intravar import InputError, Request
-from intravar.publication import folders
-from intravar.publication.folders import add_files, checked_out, recover, write_folders
+from intravar.publication import files as folders
+from intravar.publication.files import add_files, checked_out, recover, write_folders
 
 REQUEST = Request(physician="doctor", decision="drug")
 SUMMARY = json.dumps({"what": "measurement", "source": "t.csv", "request": REQUEST.as_dict()})
@@ -120,6 +120,18 @@ def test_killed_at_any_moment_both_folders_are_old_or_new(
     assert sorted(os.listdir(tmp_path)) == ["res", "res-private"]
 
 
+def test_what_an_older_version_left_is_taken_away(tmp_path: Path) -> None:
+    """It had names by lot; whatever else begins like that stays."""
+    write_folders(tmp_path / "res", *content("old"))
+    ours = [".res.intravar-0123abcd.part", ".res-private.intravar-0123abcd.part"]
+    others = [".res.intravar-mine.part", ".res2.intravar-0123abcd.part", ".res.0123abcd.part"]
+    for name in (*ours, *others):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text("half")
+    write_folders(tmp_path / "res", *content("new"))
+    assert sorted(os.listdir(tmp_path)) == sorted([*others, "res", "res-private"])
+
+
 def test_a_full_disk_leaves_the_old_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_folders(tmp_path / "res", *content("old"))
     before = state(tmp_path)
@@ -127,7 +139,7 @@ def test_a_full_disk_leaves_the_old_result(tmp_path: Path, monkeypatch: pytest.M
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folders, "write_private", full)
+    monkeypatch.setattr("intravar.writing.write_private", full)
     with pytest.raises(InputError, match="No space left on device"):
         write_folders(tmp_path / "res", *content("new"))
     assert state(tmp_path) == before

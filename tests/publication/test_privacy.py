@@ -23,9 +23,13 @@ from intravar.publication import hiding
 from intravar.publication.disclosure import published_of
 from intravar.publication.files import read_published
 from intravar.publication.findings import without_small_bins
-from intravar.publication.hiding import is_small, part_is_safe, safe_total
+from intravar.publication.hiding import (
+    PublishedScores,
+    is_small,
+    part_is_safe,
+    published_scores,
+)
 from intravar.publication.pseudonyms import Pseudonyms
-from intravar.publication.scores import PublishedScores, published_scores
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -318,13 +322,6 @@ def test_parts(part: int, rest: int, smallest: int) -> None:
     whole = part + rest
     text = hiding.shown(part, smallest, whole)
     assert (text == f"{part:,}") == part_is_safe(part, whole, smallest)
-
-
-@given(st.lists(st.integers(0, 60), max_size=20), st.integers(1, 20))
-def test_safe_totals_add_up_to_what_is_shown(parts: list[int], smallest: int) -> None:
-    total, hidden = safe_total(parts, smallest)
-    assert total == sum(part for part in parts if not is_small(part, smallest))
-    assert hidden == sum(is_small(part, smallest) for part in parts)
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=20), st.integers(1, 20))

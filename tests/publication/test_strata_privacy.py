@@ -145,8 +145,8 @@ panels_of_all = st.lists(
 def test_tables_hold_nobody_who_must_be_hidden(panels: list[Panel]) -> None:
     panels = [*panels, (20, 20, 20, 20, 0, 0)]
     strata, sizes = strata_with(panels)
-    hidden = {"by": unsafe_physicians(strata, sizes, 11)}
-    cells, changes = strata_tables({"by": strata}, {name: name for name in sizes}, hidden, 11)
+    hidden = unsafe_physicians(strata, sizes, 11)
+    cells, changes = strata_tables("by", strata, {name: name for name in sizes}, hidden, 11)
     shown = set(cells["physician"].to_list())
     assert f"P{len(panels) - 1}" in shown
     assert set(changes["physician"].to_list()) <= shown
@@ -166,8 +166,8 @@ def test_what_changes_say_together_comes_from_those_that_are_shown(
     """Whatever a hidden physician did, nothing else that is published changes."""
     panels: list[Panel] = [(30, 20, 25, 30, 0, 0)] * 3 + [(40, 4, 20, 40, 0, 0)]
     strata, sizes = cells_only(panels)
-    hidden = {"period": unsafe_physicians(strata, sizes, 11)}
-    assert hidden["period"] == {"P3"}
+    hidden = unsafe_physicians(strata, sizes, 11)
+    assert hidden == {"P3"}
 
     def published(change: float, half: float) -> list[Any]:
         values = np.array([0.1, 0.02, -0.05, change])
@@ -187,7 +187,7 @@ def test_what_changes_say_together_comes_from_those_that_are_shown(
         )
         made = replace(strata, changes=changes, cells=cells)
         names = {name: name for name in sizes}
-        return [table.rows() for table in strata_tables({"period": made}, names, hidden, 11)]
+        return [table.rows() for table in strata_tables("period", made, names, hidden, 11)]
 
     assert published(change, half) == published(0.0, 0.1)
     assert len(published(change, half)[1]) == 3

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from intravar.publication.folders import unfinished_folder
+from intravar.publication.files import unfinished_folder
 from intravar.writing import make_private_folder
 
 State = Literal["running", "stopping", "done", "stopped", "refused", "failed"]

@@ -18,8 +18,7 @@ from typing import Literal, NamedTuple
 from jinja2.filters import do_filesizeformat
 
 from intravar.errors import InputError
-from intravar.publication.files import SUMMARY, read_published
-from intravar.publication.folders import private_folder
+from intravar.publication.files import SUMMARY, private_folder, read_published
 from intravar.publication.results import Published
 from intravar.writing import make_private_folder
 

@@ -15,7 +15,7 @@ from intravar.app.job import Job
 from intravar.app.places import OutsideError, plain_name
 from intravar.app.rendering import screen
 from intravar.errors import InputError
-from intravar.publication.folders import private_folder
+from intravar.publication.files import private_folder
 from intravar.writing import make_private, make_private_folder, write_private
 
 EXAMPLE_FILE = "example.csv"

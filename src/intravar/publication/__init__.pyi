@@ -1,12 +1,17 @@
 from .checks import check_lines, column_rows, published_check, unmeasurable
 from .compare import compare_each
-from .explain import (
-    WARNING,
-    chosen_decision,
+from .explain import WARNING, chosen_decision
+from .files import (
+    checked_out,
+    is_published,
     measurement_folders,
+    plain,
+    private_folder,
+    read_published,
+    safe_csv,
+    tables_of,
+    unfinished_folder,
 )
-from .files import is_published, plain, read_published, safe_csv, tables_of
-from .folders import checked_out, private_folder, unfinished_folder
 from .hiding import shown
 from .joint import NOT_SHOWN, joint_lines
 from .pseudonyms import Pseudonyms, read_key

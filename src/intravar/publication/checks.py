@@ -8,8 +8,7 @@ from typing import Any
 import polars as pl
 
 from intravar.preparation.check import Check
-from intravar.preparation.prepare import ColumnReport
-from intravar.publication.hiding import few, is_small, part_is_safe, safe_total, shown
+from intravar.publication.hiding import few, is_small, part_is_safe, shown
 from intravar.publication.results import Check as PublishedCheck
 from intravar.publication.results import Column, DecisionColumn
 from intravar.wording import agree
@@ -64,14 +63,14 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
     third would tell how many were decided for in a panel that is hidden.
     """
     panels, prepared, smallest = check.panels, check.prepared, check.request.smallest_cell
-    total, hidden = safe_total(panels.table["n_patients"].to_list(), _bar(check))
+    sizes = _shown_sizes(check)
     safe = part_is_safe(panels.n_for, panels.n_patients, smallest)
     return PublishedCheck(
         source=check.source,
         read_with=check.notes,
-        n_patients=round(total, -1) if smallest > 1 else total,
+        n_patients=round(sum(sizes), -1) if smallest > 1 else sum(sizes),
         n_physicians=panels.table.height,
-        n_physicians_with_few_patients=hidden,
+        n_physicians_with_few_patients=panels.table.height - len(sizes),
         n_physicians_measurable=panels.n_measurable,
         min_panel=check.request.min_panel,
         smallest_cell=smallest,
@@ -96,41 +95,39 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
 def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict[str, Any]]:
     """Return how many physicians can have no figure, by reason and size, and who if `names`."""
     cannot = check.panels.table.filter(pl.col("reason").is_not_null())
-    bar, upper = _bar(check), check.request.min_panel - 1
-    rows, words = [], check.request.words
-    for hidden in (True, False):
+    bar, upper, cases = _bar(check), check.request.min_panel - 1, check.request.words.cases
+    sizes = few(check.request.smallest_cell), f"{bar} to {upper}" if bar < upper else f"{upper}"
+    rows = []
+    for hidden, size in zip((True, False), sizes, strict=True):
         chosen = cannot.filter((pl.col("n_patients") < bar) == hidden)
-        if not chosen.height:
-            continue
-        sizes = f"{bar} to {upper}" if bar < upper else f"{upper}"
-        if hidden:
-            sizes = few(check.request.smallest_cell)
-        row: dict[str, Any] = {
-            "reason": chosen["reason"][0],
-            "n_patients": f"{sizes} {words.cases}{agree(chosen.height, '', ' each')}",
-            "n_physicians": chosen.height,
-        }
-        if names is not None:
-            row["physicians"] = sorted(names[str(name)] for name in chosen["physician"])
-        rows.append(row)
+        if chosen.height:
+            row: dict[str, Any] = {
+                "reason": chosen["reason"][0],
+                "n_patients": f"{size} {cases}{agree(chosen.height, '', ' each')}",
+                "n_physicians": chosen.height,
+            }
+            if names is not None:
+                row["physicians"] = sorted(names[str(name)] for name in chosen["physician"])
+            rows.append(row)
     return rows
 
 
 def column_rows(check: Check, *, several: bool = False) -> tuple[Column, ...]:
     """Return one row per column: its use, kind, missing values and a note."""
-
-    def row(report: ColumnReport) -> Column:
-        missing, distinct = report.n_missing or 0, report.n_distinct
-        return Column(
-            column=report.column,
-            use=report.use,
-            kind=report.kind,
-            missing=_counted(check, missing, several=several, whole=check.prepared.n_rows),
-            distinct=f"{MOST_DISTINCT}+" if (distinct or 0) >= MOST_DISTINCT else distinct,
-            note=check.request.words.said(report.note),
+    whole, said = check.prepared.n_rows, check.request.words.said
+    return tuple(
+        Column(
+            column=each.column,
+            use=each.use,
+            kind=each.kind,
+            missing=_counted(check, each.n_missing or 0, several=several, whole=whole),
+            distinct=f"{MOST_DISTINCT}+"
+            if (each.n_distinct or 0) >= MOST_DISTINCT
+            else each.n_distinct,
+            note=said(each.note),
         )
-
-    return tuple(map(row, check.prepared.columns))
+        for each in check.prepared.columns
+    )
 
 
 def _counted(check: Check, count: int, *, several: bool, whole: int | None = None) -> str:
@@ -147,10 +144,14 @@ def _bar(check: Check) -> int:
     return smallest + 1 if smallest > 1 else 1
 
 
+def _shown_sizes(check: Check) -> list[int]:
+    """Return the sizes of panels that are not few."""
+    return [size for size in check.panels.table["n_patients"].to_list() if size >= _bar(check)]
+
+
 def _panel_lines(check: Check) -> list[str]:
     """Say how large the panels are that are not few, to the nearest ten as all totals."""
-    bar = _bar(check)
-    sizes = [size for size in check.panels.table["n_patients"].to_list() if size >= bar]
+    bar, sizes = _bar(check), _shown_sizes(check)
     if len(sizes) < 2:
         return []
     low, middle, high = (

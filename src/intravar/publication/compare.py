@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,14 +20,12 @@ from intravar.errors import InputError, Option, option
 from intravar.inference.contrasts import changes_together, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.measurement.sentences import SEEN_BY_TWO, WHY_DIFFERENT
-from intravar.publication.explain import chosen_decision, measurement_folders, private_table
-from intravar.publication.files import read_published
-from intravar.publication.folders import FIGURES_FILE, JOINT_FILE, PATIENTS_FILE, file_of
+from intravar.publication import files
+from intravar.publication.explain import chosen_decision, private_table
 from intravar.publication.group import FINE, GROUP_DIGITS
-from intravar.publication.hiding import coarse_step, fraction
+from intravar.publication.hiding import FEWEST_PATIENTS, coarse_step, fraction
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
 from intravar.publication.results import Decision, Figure, JointRow, Published, frame_of, rows_of
-from intravar.publication.scores import FEWEST_PATIENTS
 from intravar.publication.strata import SURE
 from intravar.request import MATTERS, Request, in_section
 from intravar.tables import MOST_DISCORDANCE
@@ -125,34 +123,25 @@ class Comparison:
         return [f"{changed}.", *(f"note: {note}" for note in self.notes)]
 
 
-class _Pair(NamedTuple):
-    """Both folders, what they publish, and whether private folders are read."""
+class _Pair:
+    """Both folders, what they publish, and whether exact figures of private folders are read."""
 
-    folders: tuple[Path, Path]
-    stored: tuple[Published, Published]
-    exact: bool
-
-    @classmethod
-    def of(
-        cls, first: str | os.PathLike[str], second: str | os.PathLike[str], exact: bool
-    ) -> _Pair:
-        """Read both folders."""
-        folders = Path(first), Path(second)
-        return cls(folders, (read_published(folders[0]), read_published(folders[1])), exact)
+    def __init__(
+        self, first: str | os.PathLike[str], second: str | os.PathLike[str], exact: bool
+    ) -> None:
+        self.folders, self.exact = (Path(first), Path(second)), exact
+        self.stored = files.read_published(first), files.read_published(second)
 
     def private(self, name: str) -> list[Path]:
         """Return where a file lies in both private folders."""
-        return [measurement_folders(folder)[1] / name for folder in self.folders]
+        return [files.measurement_folders(folder)[1] / name for folder in self.folders]
 
     def tables(self, names: Sequence[str]) -> list[pl.DataFrame] | None:
         """Return exact figures from the private files of these names; None if not asked for."""
-        if not self.exact:
-            return None
         remedy = Sentence("compare where both were measured, or leave {} out", option("exact"))
-        return [
-            private_table(folder, name, "exact figures", remedy)
-            for folder, name in zip(self.folders, names, strict=True)
-        ]
+        named = zip(self.folders, names, strict=True)
+        read = [private_table(*each, "exact figures", remedy) for each in named if self.exact]
+        return read or None
 
 
 def compare(
@@ -177,7 +166,7 @@ def compare(
         Whether figures are the exact ones that both private folders keep, also of physicians whose
         figures were not published. The result has names and must not be handed on.
     """
-    return _one(_Pair.of(first, second, exact), decision)
+    return _one(_Pair(first, second, exact), decision)
 
 
 def compare_each(
@@ -187,7 +176,7 @@ def compare_each(
 
     The only decision of each has an empty name.
     """
-    pair = _Pair.of(first, second, exact)
+    pair = _Pair(first, second, exact)
     named = [tuple(each.decision for each in published.decisions) for published in pair.stored]
     if len(named[0]) == len(named[1]) == 1:
         return {"": _one(pair, None)}
@@ -215,25 +204,23 @@ def _one(pair: _Pair, decision: str | None) -> Comparison:
             *methods,
             option("method", methods[0]),
         )
-    exact = pair.tables([file_of(FIGURES_FILE, at) for at in places])
-    both = list(zip(chosen, pair.stored, strict=True))
-    step = sum(_step_of_mean(each, published.request) for each, published in both)
+    exact = pair.tables([files.file_of(files.FIGURES_FILE, at) for at in places])
+    requests = [each.request for each in pair.stored]
+    step = sum(map(_step_of_mean, chosen, requests))
     means = [Figure() if each.group is None else each.group.discordance for each in chosen]
     claim = chosen[1].claim
     rows = _changed("discordance", chosen[1].compared, means, step, claim, exact)
     noise = [each.group.noise for each in chosen if each.group and each.group.noise]
-    step = max(step, sum(_step([each], published.request) for each, published in both))
-    # The whole is a sum of three rounded parts.
-    for name, of, far in (
-        ("system", SEEN_BY_TWO, 2 * step),
-        *((name, f"because {why}", step) for name, why in WHY_DIFFERENT.items()),
-    ):
+    finest = sum(_step([each], asked) for each, asked in zip(chosen, requests, strict=True))
+    why = {"system": SEEN_BY_TWO} | {name: f"because {of}" for name, of in WHY_DIFFERENT.items()}
+    for name, of in why.items() if len(noise) == len(chosen) else ():
         parts = [getattr(each, name) for each in noise]
+        # The whole is a sum of three rounded parts.
+        far = max(step, finest) * (2 if name == "system" else 1)
         read = claim if name in ("system", "occasion") else "about"
-        if len(parts) == len(chosen):
-            # As shares of pairs they are twice as large. Private folders keep no parts of noise.
-            kept = None if exact is None else ()
-            rows += _changed(name, pair.stored[1].words.fill(of), parts, far, read, kept, times=2)
+        # As shares of pairs they are twice as large. Private folders keep no parts of noise.
+        kept = None if exact is None else ()
+        rows += _changed(name, pair.stored[1].words.fill(of), parts, far, read, kept, times=2)
     tables = exact or [each.table for each in chosen]
     return _compared(pair, tables, rows, [[each] for each in chosen], claim)
 
@@ -241,7 +228,7 @@ def _one(pair: _Pair, decision: str | None) -> Comparison:
 def _together(pair: _Pair) -> Comparison:
     """Compare how often pairs differ in at least one of several decisions, and in how many."""
     joints = [each.joint for each in pair.stored if each.joint is not None]
-    exact = pair.tables([JOINT_FILE, JOINT_FILE])
+    exact = pair.tables([files.JOINT_FILE, files.JOINT_FILE])
     n, rows = len(joints[0].decisions), []
     for figure, weight, of in (
         ("differ", 1, f"pairs that differ in at least one of {n} decisions"),
@@ -321,13 +308,8 @@ def _compared(
     claim: str,
 ) -> Comparison:
     """Compare the physicians of two tables, and say what to mind."""
-    words, notes = pair.stored[1].words, []
-    keys = pair.private(KEY_FILE)
-    by_name = not pair.exact and all(readable(key) for key in keys)
-    if pair.exact:
-        notes.append("exact figures and names from both private folders; do not hand this on")
-    if by_name and read_key(keys[0]) != read_key(keys[1]):
-        notes.append(f"{words.deciders} were matched by the names in both private folders")
+    words, keys = pair.stored[1].words, pair.private(KEY_FILE)
+    by_name = not pair.exact and all(map(readable, keys))
     first, second = (
         table.with_columns(who=pl.col("physician").replace(read_names(key) if by_name else {}))
         for table, key in zip(tables, keys, strict=True)
@@ -343,11 +325,24 @@ def _compared(
             option("key"),
         )
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
-    alone = first.height - both.height, second.height - both.height
     same = _same_patients(pair.stored, decisions)
-    about = SAME_PATIENTS if same else SOME_PATIENTS if _share_patients(pair) else ""
-    caveat = [words.fill(about)] if about else []
-    notes = [*_notes(alone, both.height - known.height, pair.stored), *caveat, *notes]
+    notes: list[str] = []
+    alone = first.height - both.height, second.height - both.height
+    if any(alone):
+        verb = agree(alone[0], "is", "are")
+        notes.append(
+            f"{alone[0]:,} {verb} in the first measurement only, {alone[1]:,} in the second only"
+        )
+    if without := both.height - known.height:
+        have = agree(without, "is in both and has", "are in both and have")
+        notes.append(f"{without:,} {have} no figure in one of them")
+    notes += _other_requests(*pair.stored)
+    if same or _share_patients(pair):
+        notes.append(words.fill(SAME_PATIENTS if same else SOME_PATIENTS))
+    if pair.exact:
+        notes.append("exact figures and names from both private folders; do not hand this on")
+    if by_name and read_key(keys[0]) != read_key(keys[1]):
+        notes.append(f"{words.deciders} were matched by the names in both private folders")
     value, low, high = (
         known.select(pl.col(name, f"{name}_second").cast(pl.Float64)).to_numpy() for name in _ENDS
     )
@@ -366,47 +361,32 @@ def _difference(value: FloatArray, low: FloatArray, high: FloatArray) -> tuple[F
     return weighted_sum(weight, Interval(low, high, np.full(value.shape, np.nan)), value)
 
 
-def _notes(
-    alone: tuple[int, int],
-    without: int,
-    stored: Sequence[Published],
-) -> list[str]:
-    """Say who cannot be compared, and what else was asked for."""
-    notes: list[str] = []
-    requests = first, second = stored[0].request, stored[1].request
-    if any(alone):
-        verb = agree(alone[0], "is", "are")
-        notes.append(
-            f"{alone[0]:,} {verb} in the first measurement only, {alone[1]:,} in the second only"
-        )
-    if without:
-        have = agree(without, "is in both and has", "are in both and have")
-        notes.append(f"{without:,} {have} no figure in one of them")
+def _other_requests(first: Published, second: Published) -> list[str]:
+    """Say in what two requests and their sources differ."""
     # The default method may be named.
-    names = [name for name in second.differences(first.as_dict()) if name != "method"]
+    differing = second.request.differences(first.request.as_dict())
+    names = [name for name in differing if name != "method"]
     parts = []
+    if first.source != second.source:
+        parts.append(Sentence("source: {} then {}", first.source, second.source))
     for name in names:
-        given = (getattr(each, name) for each in requests)
+        given = (getattr(each.request, name) for each in (first, second))
         both = (" ".join(map(str, each)) if isinstance(each, tuple) else each for each in given)
         shown = ("none" if each in (None, "") else each for each in both)
         parts.append(Sentence("{}: {} then {}", option(name), *shown))
-    if stored[0].source != stored[1].source:
-        parts.insert(0, Sentence("source: {} then {}", stored[0].source, stored[1].source))
-    if parts:
-        columns = {each.name for each in in_section("columns")} & {*names}
-        may = "; they may measure different things" if columns else ""
-        places = ", ".join("{}" for _ in parts)
-        notes.append(Sentence(f"the requests differ in {places}{may}", *parts))
-    return notes
+    columns = {each.name for each in in_section("columns")} & {*names}
+    may = "; they may measure different things" if columns else ""
+    places = ", ".join("{}" for _ in parts)
+    return [Sentence(f"the requests differ in {places}{may}", *parts)] if parts else []
 
 
 def _share_patients(pair: _Pair) -> bool:
     """Tell whether rows of one source are in both, the same in all that private folders keep."""
-    files = pair.private(PATIENTS_FILE)
-    if pair.stored[0].source != pair.stored[1].source or not all(map(readable, files)):
+    kept = pair.private(files.PATIENTS_FILE)
+    if pair.stored[0].source != pair.stored[1].source or not all(map(readable, kept)):
         return False
     try:
-        first, second = map(pl.read_parquet, files)
+        first, second = map(pl.read_parquet, kept)
         alike = [name for name, kind in first.schema.items() if second.schema.get(name) == kind]
         rows = first.join(second, on="row", how="semi").height
         return 0 < rows == first.join(second, on=alike, how="semi", nulls_equal=True).height

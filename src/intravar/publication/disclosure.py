@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import FloatArray
+from intravar.arrays import BoolArray, FloatArray
 from intravar.estimators.predictability import MOST_WORDS
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule, in_places
@@ -18,11 +18,14 @@ from intravar.measurement.scores import RANKS, claim_of
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication import findings, hiding, results
 from intravar.publication.checks import published_check
-from intravar.publication.folders import source_name
+from intravar.publication.files import source_name
 from intravar.publication.group import FINE, published_group, step_over_all
+from intravar.publication.hiding import PublishedScores, published_scores
 from intravar.publication.results import Decision, PhysicianRow, Published
-from intravar.publication.scores import PublishedScores, published_scores
 from intravar.wording import Sentence
+
+if TYPE_CHECKING:
+    from intravar.publication.joint import HiddenAcross
 
 #: What the secret of all physicians together is drawn for; nobody's name is empty.
 ALL = ""
@@ -49,23 +52,22 @@ def published_of(
     see :class:`intravar.publication.pseudonyms.Pseudonyms`. Without it there are no bands.
     """
     together = measurement.together
-    across = {} if together is None else hiding.hidden_across(together)
+    across: dict[str, HiddenAcross] = {}
+    if together is not None:
+        # Loaded where it is asked for: one decision needs nothing of it.
+        from intravar.publication.joint import hidden_across, published_joint
+
+        across = hidden_across(together)
     decisions = tuple(
         _decision(name, each, names, secret, across.get(name))
         for name, each in measurement.decisions.items()
     )
-    joint = None
-    if together is not None:
-        # Loaded where it is asked for: one decision needs nothing of it.
-        from intravar.publication.joint import published_joint
-
-        joint = published_joint(together, names, decisions)
     return Published(
         version=version("intravar"),
         source=source_name(measurement.check.source),
         request=measurement.request if together is None else together.request,
         decisions=decisions,
-        joint=joint,
+        joint=None if together is None else published_joint(together, names, decisions),
     )
 
 
@@ -74,7 +76,7 @@ def _decision(
     measurement: Measurement,
     names: Mapping[str, str],
     secret: Callable[[str], float] | None,
-    across: hiding.HiddenAcross | None,
+    across: HiddenAcross | None,
 ) -> Decision:
     """Return what may be handed on of one decision, without what the others would tell with it."""
     words = measurement.request.words
@@ -96,7 +98,7 @@ def _decision(
         n_patients=main.n_patients,
         decision_share=_share(measurement, main, phase),
     )
-    strata: dict[str, Any] = {"by": None, "course": None}
+    strata: dict[str, Any] = {}
     if asked := hiding.asked_strata(measurement):
         # Loaded where it is asked for: few compare subgroups or periods.
         from intravar.publication.strata import published_subgroups
@@ -144,43 +146,41 @@ def without_figures(decision: Decision) -> Decision:
 def _scores_by_method(
     measurement: Measurement,
     secret: Callable[[str], float] | None,
-    across: hiding.HiddenAcross | None,
+    across: HiddenAcross | None,
 ) -> dict[str, PublishedScores]:
     """Publish the scores of every method; a size that one of them must hide, all hide."""
-    request = measurement.request
+    request, smallest = measurement.request, measurement.request.smallest_cell
     repeats = None if measurement.repeats is None else measurement.repeats.scores
+    main = measurement.main.scores
     parts = [
-        hiding.hidden_parts(each.scores, each.evidence, request.smallest_cell)
+        hiding.hidden_parts(each.scores, each.evidence, smallest)
         for each in measurement.fitted.values()
     ]
     if across is not None:
         parts.append(across.parts)
-    no_size = np.any([each.size for each in parts], axis=0)
-    n_patients = measurement.main.scores.n_patients
     blurred: Mapping[str, FloatArray] = {}
-    no_repeats = None
+    hide: dict[str, BoolArray] = {}
     if repeats is not None:
-        blurred = findings.rounded_repeats(repeats, n_patients, request.smallest_cell)
-        no_repeats = no_size | findings.hidden_repeats(repeats, n_patients, request.smallest_cell)
+        blurred = findings.rounded_repeats(repeats, main.n_patients, smallest)
+        few = findings.hidden_repeats(repeats, main.n_patients, smallest)
+        hide["repeats"] = few | np.any([each.size for each in parts], axis=0)
         if across is not None:
-            no_repeats |= across.repeats
-    no_close = None
+            hide["repeats"] |= across.repeats
     if measurement.location is not None:
-        scores, learned = measurement.main.scores, measurement.check.prepared.observed
-        close = in_places(measurement.location.n_close.astype(np.float64), scores, learned)
-        few = hiding.any_few(request.smallest_cell, close, n_patients - close)
-        no_close = few | np.isnan(close)  # of whom nothing is known nothing is told
-    names = hiding.names_of(measurement.main.scores)
+        learned = measurement.check.prepared.observed
+        close = in_places(measurement.location.n_close.astype(np.float64), main, learned)
+        few = hiding.any_few(smallest, close, main.n_patients - close)
+        hide["close"] = few | np.isnan(close)  # of whom nothing is known nothing is told
+    names = hiding.names_of(main)
     return {
         name: published_scores(
             each.scores.with_columns(**blurred),
             each.evidence,
-            smallest_cell=request.smallest_cell,
+            smallest_cell=smallest,
             min_panel=request.min_panel,
             min_reliability=request.min_reliability,
             beside=parts,
-            hide_repeats=no_repeats,
-            hide_close=no_close,
+            hide=hide,
             secrets=None if secret is None else np.array([secret(each) for each in names]),
         )
         for name, each in measurement.fitted.items()
@@ -207,16 +207,16 @@ def _share(measurement: Measurement, published: PublishedScores, phase: float) -
 def _methods(
     measurement: Measurement, published: Mapping[str, PublishedScores], names: Mapping[str, str]
 ) -> tuple[results.MethodRow, ...]:
-    columns = "physician", "discordance", "n_pairs", "reason"
-    rows = [
-        results.MethodRow(name, who, score, measurement.fitted[name].scores.scale, n_pairs, reason)
-        for name, result in published.items()
-        for who, score, n_pairs, reason in (
-            hiding.named(result.table, names).select(columns).iter_rows()
+    tables = [
+        hiding.named(each.table, names).with_columns(
+            method=pl.lit(name), scale=pl.lit(measurement.fitted[name].scores.scale)
         )
+        for name, each in published.items()
     ]
+    rows = pl.concat(tables, how="diagonal").rename({"discordance": "score"})
     # In the order of the pseudonyms: the order of the names would tell who is who.
-    return tuple(sorted(rows, key=lambda row: (row.method, row.physician)))
+    ordered = rows.select(*results.schema_of(results.MethodRow)).sort("method", "physician")
+    return results.rows_of(ordered, results.MethodRow)
 
 
 def published_rule(rule: SuggestedRule, smallest: int) -> results.Rule:

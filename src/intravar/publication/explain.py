@@ -13,8 +13,7 @@ from intravar.errors import InputError, option, unknown_name
 from intravar.measurement.cases import cases_of, patients_of, side_by_side
 from intravar.measurement.result import Measurement
 from intravar.observed import handed_back
-from intravar.publication.files import measurement_folder, read_published
-from intravar.publication.folders import CASES_FILE, PATIENTS_FILE, file_of, private_folder
+from intravar.publication import files
 from intravar.publication.pseudonyms import Addresses, as_known
 
 WARNING = "CASE-LEVEL: people can be recognised from this; keep it where the data are"
@@ -51,31 +50,37 @@ def explain(
         source, their values, and by how much they differ. A case beside which nobody alike was
         decided otherwise stands alone. The result is patient-level.
     """
+    as_pandas = False
     if isinstance(measurement, Measurement):
-        measured = measurement.decisions
-        measurement = measured[list(measured)[chosen_decision(list(measured), decision)]]
-        names = measurement.table["physician"].cast(pl.String).to_list()
-        name = as_known(str(physician), names)
+        listed = measurement.decisions
+        measured = listed[list(listed)[chosen_decision(list(listed), decision)]]
+        cases, patients, as_pandas = cases_of(measured), patients_of(measured), measured.as_pandas
+        names = measured.table["physician"].cast(pl.String).to_list()
+        name = called = as_known(str(physician), names)
         if name not in names:
-            decider = measurement.request.words.decider
+            decider = measured.request.words.decider
             raise unknown_name(decider, name, names, remedy="physicians lists them")
-        patients = patients_of(measurement)
-        _refuse_beyond(name, patients)
-        pairs = side_by_side(cases_of(measurement), patients, name, most=most)
-        return handed_back(pairs, as_pandas=measurement.as_pandas)
-    path, private = measurement_folders(measurement)
-    published = read_published(path)
-    at = chosen_decision([each.decision for each in published.decisions], decision)
-    remedy = "explain where the measurement was made"
-    cases, patients = (
-        private_table(path, file_of(name, at), "cases", remedy)
-        for name in (CASES_FILE, PATIENTS_FILE)
-    )
-    every = [row.physician for row in published.decisions[at].physicians]
-    known = Addresses.of(every, private, published.words.decider)
-    name = known.name_of(known.published_name(str(physician)))
-    _refuse_beyond(name, patients, str(physician))
-    return side_by_side(cases, patients, name, most=most)
+    else:
+        path, private = files.measurement_folders(measurement)
+        published = files.read_published(path)
+        at = chosen_decision([each.decision for each in published.decisions], decision)
+        remedy = "explain where the measurement was made"
+        cases, patients = (
+            private_table(path, files.file_of(file, at), "cases", remedy)
+            for file in (files.CASES_FILE, files.PATIENTS_FILE)
+        )
+        every = [row.physician for row in published.decisions[at].physicians]
+        known = Addresses.of(every, private, published.words.decider)
+        name, called = known.name_of(known.published_name(str(physician))), str(physician)
+    if not (patients["physician"] == name).any():
+        raise InputError(
+            "no cases of '{value}' are kept: of a large table they are kept of the {deciders} that "
+            "were learned from; {sample} says how many {cases} these have",
+            value=called,
+            sample=option("sample"),
+        )
+    pairs = side_by_side(cases, patients, name, most=most)
+    return handed_back(pairs, as_pandas=as_pandas)
 
 
 def chosen_decision(listed: Sequence[str], decision: str | None) -> int:
@@ -95,7 +100,7 @@ def chosen_decision(listed: Sequence[str], decision: str | None) -> int:
 
 def private_table(folder: Path, name: str, what: str, remedy: str) -> pl.DataFrame:
     """Return a table that the private folder of a measurement keeps."""
-    private = private_folder(folder.resolve())
+    private = files.private_folder(folder.resolve())
     try:
         return pl.read_parquet(private / name)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -103,19 +108,3 @@ def private_table(folder: Path, name: str, what: str, remedy: str) -> pl.DataFra
         raise InputError(
             "the {} of '{}' are kept in '{}', which cannot be read; {}", *details
         ) from error
-
-
-def _refuse_beyond(name: str, patients: pl.DataFrame, called: str | None = None) -> None:
-    """Say that nothing is kept of a physician beyond the sample."""
-    words = (
-        "no cases of '{value}' are kept: of a large table they are kept of the {deciders} that "
-        "were learned from; {sample} says how many {cases} these have"
-    )
-    if not (patients["physician"] == name).any():
-        raise InputError(words, value=called or name, sample=option("sample"))
-
-
-def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Return the folder of a measurement and the private one beside it."""
-    path = measurement_folder(folder)
-    return path, private_folder(path.resolve())

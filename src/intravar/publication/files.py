@@ -1,28 +1,37 @@
-"""Published results as files, and back: one function each way.
+"""A measurement as files, and back: a folder to hand on, and a private one beside it.
 
 JSON holds what :mod:`intravar.publication.results` declares; tables lie beside it, with several
 decisions under a first column. A file with another schema, or other fields, is refused.
+
+Both folders are written beside their places first. Then one small file, the commit, is put beside
+them: from that moment on the new result counts, and whoever comes next finishes what was
+interrupted. Each folder lists its files with their digests; nothing that is not in such a list is
+replaced or removed.
 """
 
 from __future__ import annotations
 
+import glob
 import io
 import json
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
+from filelock import FileLock, Timeout
 
-from intravar.errors import InputError
+from intravar import writing
+from intravar.errors import InputError, option
 from intravar.publication import results
 from intravar.publication.results import Decision, Joint, Published, frame_of, rows_of, schema_of
 from intravar.request import Request, request_of
+from intravar.wording import Sentence
 
 #: Raised by a release whose files have other fields than those of the one before.
 SCHEMA = 3
@@ -100,14 +109,14 @@ def is_published(folder: str | os.PathLike[str]) -> bool:
     return read_asked(Path(folder)) is not None
 
 
-def measurement_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return the folder of a measurement, or say that it is none."""
+def measurement_folders(folder: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Return the folder of a measurement and the private one beside it, or say that it is none."""
     if not is_published(folder):
         raise InputError(
             f"'{folder}' is not the folder of a measurement; name what 'intravar measure --out' "
             "wrote"
         )
-    return Path(folder)
+    return Path(folder), private_folder(Path(folder).resolve())
 
 
 def read_asked(folder: Path) -> tuple[str, Mapping[str, Any]] | None:
@@ -130,7 +139,7 @@ def read_published(folder: str | os.PathLike[str]) -> Published:
     folder
         What `intravar measure --out` wrote.
     """
-    file = measurement_folder(folder) / SUMMARY
+    file = measurement_folders(folder)[0] / SUMMARY
     content = json.loads(file.read_text("utf-8"))
     schema = content.pop("schema", None)
     if schema != SCHEMA:
@@ -141,11 +150,6 @@ def read_published(folder: str | os.PathLike[str]) -> Published:
     if not published.decisions:
         raise _unfit(file, "decisions", "is empty")
     return published
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
 
 
 @dataclass(frozen=True)
@@ -181,17 +185,17 @@ class _Reader:
 
     def object(self, kind: Any, value: dict[str, Any], where: str) -> Any:
         """Return an object with the fields of its type: no other ones, and none missing."""
-        tables, read = TABLES.get(kind, {}), {}
-        for name in dict.fromkeys([*_hints(kind), *value]):
+        tables, hints, read = TABLES.get(kind, {}), get_type_hints(kind), {}
+        for name in {**hints, **value}:
             at = f"{where}.{name}".strip(".")
             if name in tables:
                 read[name] = self.rows(*tables[name], value.get("decision"))
             elif name not in value:
                 raise _unfit(self.file, at, "is missing")
-            elif name not in _hints(kind):
+            elif name not in hints:
                 raise _unfit(self.file, at, "is not known")
             else:
-                read[name] = self.value(_hints(kind)[name], value[name], at)
+                read[name] = self.value(hints[name], value[name], at)
         return kind(**read)
 
     def rows(self, name: str, kind: type, decision: str | None) -> tuple[Any, ...]:
@@ -238,3 +242,213 @@ def safe_csv(table: pl.DataFrame) -> str:
     pattern = r"^([=+\-@\t\r])"
     safe = table.with_columns(pl.col(texts).str.replace(pattern, r"'$1"))
     return safe.rename({name: escaped(name) for name in table.columns}).write_csv()
+
+
+Kind = Literal["measurement", "private"]
+LISTING = "intravar.json"
+#: What lies in the private folder: cases and who is in them.
+CASES_FILE, PATIENTS_FILE = "cases.parquet", "patients.parquet"
+#: Pairs that reviewers may be shown; exact figures of everybody, in one decision and together.
+PAIRS_FILE, FIGURES_FILE, JOINT_FILE = "pairs.parquet", "figures.parquet", "joint.parquet"
+#: The pairs of a review and the answers, in the private folder.
+REVIEW_FILE = "review.json"
+#: Files that systems put into folders by themselves.
+LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
+#: Room for what is written behind it while a result is not yet in its place.
+LONGEST_NAME = 180
+
+
+def private_folder(out: Path) -> Path:
+    """Return the folder of what must not be handed on."""
+    absolute = out.absolute()
+    return absolute.with_name(f"{absolute.name}-private")
+
+
+def unfinished_folder(out: Path) -> Path:
+    """Return the folder of what is finished before all is."""
+    absolute = out.absolute()
+    return absolute.with_name(f"{absolute.name}-unfinished")
+
+
+def file_of(name: str, at: int) -> str:
+    """Return the private file of a decision: "cases.parquet", then "cases-2.parquet"."""
+    stem, _, suffix = name.rpartition(".")
+    return name if at == 0 else f"{stem}-{at + 1}.{suffix}"
+
+
+def checked_out(
+    out: str | os.PathLike[str],
+    request: Request | None = None,
+    source: str = "",
+    *,
+    replace: bool = False,
+) -> Path:
+    """Return the folder to write to, or say why it cannot be; nothing is written yet."""
+    path = Path(out)
+    if ".." in path.parts:
+        raise InputError(
+            f"output '{out}' climbs out of its folder with '..'; give its full path instead"
+        )
+    if "\x00" in str(out) or not path.name:
+        raise InputError(f"output {str(out)!r} is not the name of a folder")
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
+        raise InputError(
+            f"the name of output '{path.name[:40]}...' is too long; give one of at most "
+            f"{LONGEST_NAME} characters"
+        )
+    with _alone(path):
+        pass
+    if request is not None and not replace:
+        before, asked = read_asked(path) or ("", None)
+        other: list[object] = [] if asked is None else [*map(option, request.differences(asked))]
+        if asked is not None and source and before != source_name(source):
+            other.insert(0, "source")
+        if other:
+            raise InputError(
+                "'{}' holds the result of another request (other {}); name another folder "
+                "with {}, or overwrite it with {}",
+                path,
+                Sentence(", ".join("{}" for _ in other), *other),
+                option("out"),
+                option("replace"),
+            )
+        if (private_folder(path) / REVIEW_FILE).exists():
+            raise InputError(
+                "pairs of '{}' were drawn for a review, which would be lost; name another "
+                "folder with {}, or drop the review with {}",
+                path,
+                option("out"),
+                option("replace"),
+            )
+    return path
+
+
+def _refuse_foreign(folder: Path, kind: Kind) -> None:
+    """Refuse a folder that holds anything but what was written there as this kind of result."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError("'{}' is not a folder; name another with {}", folder, option("out"))
+    for name in _foreign(folder, kind):
+        what, away = f"'{name}', which is not a result of intravar", "it"
+        if not (folder / LISTING).exists() and read_asked(folder) is not None:
+            what, away = "a result of an older version of intravar", "it and its private folder"
+        remedy = Sentence("name another folder with {}, or move {} away", option("out"), away)
+        raise InputError("'{}' holds {}; {}", folder, what, remedy)
+
+
+def _foreign(folder: Path, kind: Kind) -> list[str]:
+    """Return what lies in a folder and was not written there, or was changed since."""
+    if not folder.is_dir():
+        return []
+    listed = writing.read_listing(folder / LISTING, kind)
+    return sorted(
+        each.name
+        for each in folder.iterdir()
+        if each.name not in (LISTING, *LITTER)
+        and not writing.as_listed(each, listed.get(each.name, ()))
+    ) or ([] if listed or not (folder / LISTING).exists() else [LISTING])
+
+
+def source_name(source: str) -> str:
+    """Return what may be told of a source: an address, or a file without its folders."""
+    return source if "://" in source else Path(source).name
+
+
+def write_folders(out: Path, public: Mapping[str, bytes], private: Mapping[str, bytes]) -> None:
+    """Put a new result into both folders, or into neither."""
+    with _alone(out):
+        try:
+            for (kind, target), files in zip(_targets(out), (public, private), strict=True):
+                part = _beside(target, "part")
+                part.mkdir(mode=0o700 if kind == "private" else 0o755)
+                listed = {name: [writing.digest(content)] for name, content in files.items()}
+                for name, content in {**files, LISTING: _listed(kind, listed)}.items():
+                    _put(part / name, content, kind)
+            _beside(out, "commit").touch()
+        except BaseException:
+            recover(out)
+            raise
+        recover(out)
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Keep other measurements from the same folders, which hold nothing but finished results."""
+    lock = _beside(out, "lock")
+    try:
+        if not lock.parent.is_dir():
+            raise InputError(f"folder '{lock.parent}' does not exist; make it first")
+        writing.check_writable(lock.parent)
+        with FileLock(lock, timeout=0):
+            try:
+                recover(out)
+                for kind, target in _targets(out):
+                    _refuse_foreign(target, kind)
+                yield
+            finally:
+                with suppress(OSError):  # Windows keeps a file that is open
+                    lock.unlink(missing_ok=True)
+    except Timeout as error:
+        raise InputError(f"another measurement is writing to '{out}'; wait for it") from error
+    except OSError as error:
+        raise InputError(f"cannot write '{out}': {error.strerror or error}") from error
+
+
+def add_files(folder: Path, files: Mapping[str, bytes], kind: Kind = "measurement") -> None:
+    """Write more files into a folder of a measurement, or the same ones again."""
+    listed = writing.read_listing(folder / LISTING, kind)
+    for name in files:  # all of them before the first is written
+        present = folder / name
+        if present.exists() and not writing.as_listed(present, listed.get(name, ())):
+            raise InputError(f"'{present}' was changed or is not of intravar; move it away")
+    for name, content in files.items():
+        listed |= {name: [writing.digest(content)]}
+        for file, written in {name: content, LISTING: _listed(kind, listed)}.items():
+            with writing.whole_file(folder / file) as beside:
+                _put(beside, written, kind)
+
+
+def _put(path: Path, content: bytes, kind: Kind) -> None:
+    if kind == "private":
+        writing.write_private(path, content)
+    else:
+        path.write_bytes(content)
+
+
+def recover(out: Path) -> None:
+    """Finish what was committed and interrupted; take away what was not committed."""
+    commit = _beside(out, "commit")
+    committed = commit.exists()
+    for kind, target in _targets(out) if committed else ():
+        part, old = _beside(target, "part"), _beside(target, "old")
+        if part.is_dir():
+            if target.is_dir():
+                os.replace(target, old)
+            os.replace(part, target)
+        if old.is_dir():
+            # What was put beside it in the meantime moves to the new one.
+            foreign = {*_foreign(old, kind), *LITTER} & set(os.listdir(old)) - {LISTING}
+            for name in foreign:
+                if not (target / name).exists():
+                    os.replace(old / name, target / name)
+    commit.unlink(missing_ok=True)
+    for _, target in _targets(out):
+        leftovers = [_beside(target, "part"), _beside(target, "old")]
+        if not committed:  # what an older version was writing, under a name by lot
+            name = glob.escape(f".{target.absolute().name}.intravar-")
+            leftovers += target.absolute().parent.glob(f"{name}{'[0-9a-f]' * 8}.part")
+        for left in leftovers:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _targets(out: Path) -> tuple[tuple[Kind, Path], ...]:
+    return ("measurement", out), ("private", private_folder(out))
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    absolute = path.absolute()
+    return absolute.with_name(f".{absolute.name}.intravar.{suffix}")
+
+
+def _listed(kind: Kind, files: Mapping[str, list[str]]) -> bytes:
+    named = {name: digests[0] for name, digests in files.items()}
+    return json.dumps({"what": kind, "files": named}, indent=1, ensure_ascii=False).encode()

@@ -24,8 +24,8 @@ from intravar.measurement.scores import Scores
 from intravar.measurement.sentences import close_calls_sentence
 from intravar.publication import hiding, results
 from intravar.publication.group import group_digits, step_over_all
+from intravar.publication.hiding import PublishedScores
 from intravar.publication.results import KindOfPatients, LeftOut, Location, Review
-from intravar.publication.scores import PublishedScores
 from intravar.tables import hundred, hundredths
 from intravar.wording import USUAL, Words
 

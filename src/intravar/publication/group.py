@@ -25,16 +25,7 @@ from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores, self_contradiction, with_rates
 from intravar.measurement.sentences import differences_sentence
 from intravar.publication import hiding
-from intravar.publication.hiding import (
-    coarse,
-    coarse_step,
-    fraction,
-    rounded_figure,
-    step_over,
-    two_digits,
-)
 from intravar.publication.results import Figure, Group, Noise
-from intravar.publication.scores import FEWEST_PATIENTS, PublishedScores
 from intravar.tables import MOST_DISCORDANCE
 
 #: The common number of small panels is rounded to this, or coarser.
@@ -46,7 +37,7 @@ COARSEST = 0.25
 def group_of_shown(
     scores: Scores,
     evidence: Evidence,
-    published: PublishedScores,
+    published: hiding.PublishedScores,
     smallest: int,
     phase: float = 0.5,
 ) -> MeasuredGroup | None:
@@ -62,25 +53,26 @@ def group_of_shown(
     step = max(STEP, STEP * math.ceil(2 * (smallest + 1) / float(n.sum() or 1) / STEP))
     if not n.sum() or step > COARSEST:
         return known
-    rounding = hiding.upwards if evidence.upper_limit else coarse
+    rounding = hiding.upwards if evidence.upper_limit else hiding.coarse
     rounded = rounding(float(n @ scores.discordance[rest]) / float(n.sum()), step, phase) or 0.0
     common, patients = min(rounded, MOST_DISCORDANCE), float(size[rest].sum())
-    chance = float(norm.ppf(0.5 + LEVEL / 2)) * MOST_DISCORDANCE / math.sqrt(patients)
-    ends = common, max(common - step - chance, 0.0), min(common + step + chance, MOST_DISCORDANCE)
+    away = step + float(norm.ppf(0.5 + LEVEL / 2)) * MOST_DISCORDANCE / math.sqrt(patients)
+    ends = np.clip([common, common - away, common + away], 0.0, MOST_DISCORDANCE)
     if known is None:
-        return MeasuredGroup(*ends, *(float("nan"),) * 4, 0)
+        mean, low, high = ends.tolist()
+        return MeasuredGroup(mean, low, high, *(float("nan"),) * 4, 0)
     share = patients / (patients + float(size[np.isfinite(value)].sum()))
     own = np.array([known.discordance, known.low, known.high])
-    mean = ((1 - share) * own + share * np.array(ends)).tolist()
-    return replace(known, **dict(zip(("discordance", "low", "high"), mean, strict=True)))
+    mean, low, high = ((1 - share) * own + share * ends).tolist()
+    return replace(known, discordance=mean, low=low, high=high)
 
 
 def _known(
-    scores: Scores, evidence: Evidence, published: PublishedScores, smallest: int
+    scores: Scores, evidence: Evidence, published: hiding.PublishedScores, smallest: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]:
     """Return per physician a score or the middle of a band, its error, its ends and the panel."""
     hidden = published.hidden
-    size = np.where(hidden.size, FEWEST_PATIENTS, scores.n_patients)
+    size = np.where(hidden.size, hiding.FEWEST_PATIENTS, scores.n_patients)
     if evidence.caliper is not None:
         in_pairs = 2 * evidence.trials(scores.n_patients)
         size = np.where(hidden.size & ~hidden.score, in_pairs, size)
@@ -112,7 +104,7 @@ def group_digits(smallest_cell: int) -> int:
 
 
 def published_group(
-    measurement: Measurement, published: PublishedScores, phase: float
+    measurement: Measurement, published: hiding.PublishedScores, phase: float
 ) -> Group | None:
     """Return the group's figures as they may be handed on; None where there are none.
 
@@ -129,19 +121,20 @@ def published_group(
     digits, step = group_digits(smallest), step_over_all(measurement)
     limit, fine = main.evidence.upper_limit, smallest > 1 and step <= FINE
     basis = whole if fine else group
-    mean = rounded_figure(
+    mean = hiding.rounded_figure(
         (basis.discordance, basis.low, basis.high),
-        max(step, 10.0**-digits) if fine else 10.0**-digits,
+        max(step if fine else 0.0, 10.0**-digits),
         phase if fine else None,
         most=MOST_DISCORDANCE if limit else None,
     )
-    spread = Figure()
+    spread, explained, contradiction, rest = Figure(), None, None, None
     if whole.differences is not None:
         steps = spread_steps(main.scores, main.evidence, published, smallest)
         spread = rounded_spread(whole, group, steps, phase, request.matters)
-    explained, repeats, contradiction, rest = whole.explained, measurement.repeats, None, None
-    shares = () if explained is None else (explained.share, explained.low, explained.high)
-    if repeats is not None:
+    if (shares := whole.explained) is not None:
+        ends = np.clip([shares.share, shares.low, shares.high], 0.0, 1.0).tolist()
+        explained = hiding.rounded_figure(ends, max(step, 0.01), phase)
+    if (repeats := measurement.repeats) is not None:
         contradiction, rest = self_contradiction(repeats, main.scores)
     with_rate, with_half = with_rates(main.scores.take(published.measured)) or (None, None)
     return Group(
@@ -150,17 +143,13 @@ def published_group(
         differences=whole.differences,
         matters=request.matters,
         # Nobody has a figure with fewer patients than are asked for.
-        needed=whole.needed and two_digits(max(whole.needed, request.min_panel)),
-        explained=rounded_figure(
-            [min(max(each, 0.0), 1.0) for each in shares], max(step, 0.01), phase
-        )
-        if shares
-        else None,
+        needed=whole.needed and hiding.two_digits(max(whole.needed, request.min_panel)),
+        explained=explained,
         noise=published_noise(measurement.components, step, mean.value if limit else None),
-        contradiction=fraction(contradiction, digits),
-        share_not_inconsistency=fraction(rest, digits),
-        with_rate=fraction(with_rate, 1),
-        with_half=fraction(with_half, 1),
+        contradiction=hiding.fraction(contradiction, digits),
+        share_not_inconsistency=hiding.fraction(rest, digits),
+        with_rate=hiding.fraction(with_rate, 1),
+        with_half=hiding.fraction(with_half, 1),
     )
 
 
@@ -169,7 +158,7 @@ TRACE = 0.001
 
 
 def spread_steps(
-    scores: Scores, evidence: Evidence, published: PublishedScores, smallest: int
+    scores: Scores, evidence: Evidence, published: hiding.PublishedScores, smallest: int
 ) -> tuple[float, ...]:
     """Return how coarse the spread and its ends must be: what one hidden physician moves them.
 
@@ -191,7 +180,7 @@ def spread_steps(
         group = group_of(value, error, size)
         spreads.append([0.0 if group is None else getattr(group, name) for name in SPREAD])
     moved = np.nan_to_num(np.ptp(np.array(spreads), axis=0), nan=MOST_DISCORDANCE)
-    return tuple(step_over(each) for each in moved.tolist())
+    return tuple(hiding.step_over(each) for each in moved.tolist())
 
 
 def rounded_spread(
@@ -214,7 +203,7 @@ def rounded_spread(
     if not math.isfinite(known.spread) or (whole.spread_low > 0 and not known.spread_low > 0):
         return Figure()
     spread, low, high = (
-        max(coarse(getattr(known, name), step, phase) or 0.0, 0.0)
+        max(hiding.coarse(getattr(known, name), step, phase) or 0.0, 0.0)
         for name, step in zip(SPREAD, steps, strict=True)
     )
     little = whole.differences == "less than matters"
@@ -228,7 +217,7 @@ def rounded_spread(
 def step_over_all(measurement: Measurement) -> float:
     """Return the step to which figures over all patients are rounded."""
     n = int(measurement.main.scores.n_patients.sum())
-    return coarse_step(n, measurement.request.smallest_cell)
+    return hiding.coarse_step(n, measurement.request.smallest_cell)
 
 
 def published_noise(
@@ -243,7 +232,7 @@ def published_noise(
         return None
     half = (max(step, 0.01) if step > 1e-6 else step) / 2
     rows = noise.table.select("component", "value", "low", "high").iter_rows()
-    parts = {name: rounded_figure(ends, half) for name, *ends in rows}
+    parts = {name: hiding.rounded_figure(ends, half) for name, *ends in rows}
     if bound is not None:
         parts["occasion"] = _at(round(bound / 2, 6), parts["occasion"])
     values = [parts[name].value for name in ("level", "pattern", "occasion")]

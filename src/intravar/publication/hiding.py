@@ -1,19 +1,23 @@
-"""What must be hidden or rounded: disclosure control as short pure functions.
+"""What must be hidden or rounded, as short pure functions, and what is then published of scores.
 
 A count of 1 to `smallest - 1` patients or events can point at a person; zero points at nobody.
-Several decisions of the same patients tell more side by side: two panel sizes that differ by few
-tell how many miss a decision, a size that one hides must not follow from another, and rates tell
-combinations where nobody, or everybody, got two together. What follows from two decisions is hidden
-in both.
+Uncertainty across physicians and ranks are computed again from the scores that are shown, and from
+the middles of bands, and rounded. A hidden score is told as a band. There are two, and they
+overlap: at most 0.25, and 0.10 or more. A score between is told as the one or the other by a secret
+of the physician's own, drawn from the key of the pseudonyms. Were there one edge that everybody
+knows, two publications that differ by one patient would tell the count of whoever crosses it.
+Between 0.10 and 0.25 lie at least two counts in any panel that gets a band, so that even who
+crosses tells no count. Where the panel's size is shown and the score is one of counted decisions,
+the band also ends where the largest hidden count would put the score: that follows from the size
+alone.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,15 +25,16 @@ import polars as pl
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
+from intravar.inference import Interval
+from intravar.measurement.columns import COLUMNS, rounded
 from intravar.measurement.result import Measurement
-from intravar.measurement.scores import Scores
-from intravar.publication.results import Figure, Row, rows_of, schema_of
-from intravar.request import SMALLEST_CELL
+from intravar.measurement.scores import Scores, result_table
+from intravar.preparation.decisions import too_small
+from intravar.publication.results import Band, Figure, Row, rows_of, schema_of
+from intravar.request import MIN_PANEL, MIN_RELIABILITY, SMALLEST_CELL
 from intravar.tables import MOST_DISCORDANCE
 
 if TYPE_CHECKING:
-    from intravar.estimators.several import PredictedDecisions
-    from intravar.measurement.wider.several import Together
     from intravar.measurement.wider.strata import Strata
 
 
@@ -64,12 +69,6 @@ def shown(count: int, smallest: int = SMALLEST_CELL, whole: int | None = None) -
 def part_is_safe(part: int, whole: int, smallest: int = SMALLEST_CELL) -> bool:
     """Tell whether a part of a known whole may be shown: neither it nor the rest is small."""
     return not is_small(part, smallest) and not is_small(whole - part, smallest)
-
-
-def safe_total(parts: list[int], smallest: int = SMALLEST_CELL) -> tuple[int, int]:
-    """Return the sum of the parts that may be shown, and how many may not: no exact total."""
-    visible = [part for part in parts if not is_small(part, smallest)]
-    return sum(visible), len(parts) - len(visible)
 
 
 #: Digits of a published fraction; more would tell apart what is meant to look the same.
@@ -232,131 +231,217 @@ def named(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
 
 
 def asked_strata(measurement: Measurement) -> dict[str, Strata]:
-    """Return subgroups and periods that were asked for, by what patients were dealt."""
+    """Return subgroups ("by") and periods ("period"), where they were asked for."""
     course = measurement.periods
     both = {"by": measurement.levels, "period": None if course is None else course.strata}
     return {stratified_by: strata for stratified_by, strata in both.items() if strata is not None}
 
 
-@dataclass(frozen=True, eq=False)
-class HiddenAcross:
-    """What a decision hides because of the others.
+#: Where the upper band begins and the lower one ends.
+FROM, TO = 0.10, 0.25
+#: Ends that follow from the size of a panel are rounded up to this.
+STEP = 0.05
+#: Hidden counts that must lie in the upper band; with fewer there is only the lower one. One of
+#: them is no small count, and another could be told from a second publication.
+FEWEST_COUNTS = 4
+#: In smaller panels fewer counts would lie where bands overlap.
+FEWEST_PATIENTS = 30
 
-    `parts` are of its physicians, in the order of its scores; `repeats` tells of whom nothing is
-    told about cases seen twice; `strata` whose strata are not told, by what patients were dealt.
+
+@dataclass(frozen=True)
+class Reach:
+    """How far the scores of hidden counts reach, which are at most `smallest`.
+
+    A score is a share of `pairs`, else 2 p (1 - p) of a share of patients. `known` tells whether
+    the patients behind a score are known to whoever reads its band.
     """
 
-    parts: HiddenParts
-    repeats: BoolArray
-    strata: Mapping[str, set[str]]
+    smallest: int
+    pairs: bool = False
+    known: bool = False
+
+    def score(self, count: int, trials: float) -> float:
+        """Return the score of a count."""
+        share = min(max(count, 0) / trials, 1.0 if self.pairs else 0.5) if trials > 0 else 0.0
+        return share if self.pairs else 2 * share * (1 - share)
 
 
-def hidden_across(together: Together) -> dict[str, HiddenAcross]:
-    """Tell for every decision what it must hide because of the others."""
-    smallest, listed = together.request.smallest_cell, together.decisions
-    panels = {name: _panels(each, smallest) for name, each in listed.items()}
-    for physician in {who for each in panels.values() for who in each}:
-        _hide_sizes([each[physician] for each in panels.values() if physician in each], smallest)
-    no_rate = _telling_rates(together, smallest) if smallest > 1 else set()
-    asked = [asked_strata(each) for each in listed.values()]
-    strata = {
-        way: _differing([each[way].cells for each in asked if way in each], smallest)
-        for way in ("by", "period")
-    }
-    seen_twice = [
-        pl.DataFrame(
-            {
-                "physician": names_of(each.main.scores),
-                "n_patients": each.repeats.evidence.trials(each.repeats.scores.n_patients),
-            }
-        ).with_columns(stratum=pl.lit(""))
-        for each in listed.values()
-        if each.repeats is not None
-    ]
-    twice = _differing(seen_twice, smallest)
+def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | None:
+    """Return the band of a hidden score; None where none can be told.
 
-    def hidden(own: Mapping[str, _Panel]) -> HiddenAcross:
-        nobody = np.zeros(len(own), dtype=np.bool_)
-        size = np.array([panel.hidden for panel in own.values()], dtype=np.bool_)
-        least = np.array([panel.least for panel in own.values()], dtype=np.int64)
-        rate, both = (np.array([who in each for who in own], np.bool_) for each in (no_rate, twice))
-        return HiddenAcross(HiddenParts(size, least, nobody, nobody, rate), both, strata)
+    The secret of this physician lies between 0 and 1; `trials` are patients or pairs behind it.
 
-    return {name: hidden(own) for name, own in panels.items()}
+    Examples
+    --------
+    >>> counts = Reach(11, known=True)
+    >>> band_of(0.02, 0.5, 60, counts).of_hundred(), band_of(0.28, 0.5, 60, counts).of_hundred()
+    ('at most 25', '10 to 30')
+    >>> band_of(0.15, 0.2, 60, counts).of_hundred(), band_of(0.15, 0.9, 60, counts).of_hundred()
+    ('10 to 30', 'at most 25')
+    >>> band_of(0.02, 0.5, 500, counts).of_hundred()
+    'at most 5'
+    """
+    if not math.isfinite(score):
+        return None
+    largest = reach.score(reach.smallest, trials)
+    end = MOST_DISCORDANCE
+    if reach.known and score <= largest:
+        end = min(MOST_DISCORDANCE, round(STEP * math.ceil(largest / STEP - 1e-9), 2))
+    if reach.score(reach.smallest + 1 - FEWEST_COUNTS, trials) > FROM:
+        lower = score <= FROM + (TO - FROM) * secret
+        return Band(0.0, min(TO, end)) if lower else Band(FROM, end)
+    if reach.known and score <= largest:
+        return Band(0.0, end)
+    return Band(0.0, TO) if max(score, largest) <= TO else None
 
 
-@dataclass(eq=False)
-class _Panel:
-    """A physician's panel in one decision, as far as it would be shown."""
+@dataclass(frozen=True)
+class PublishedScores:
+    """Scores of a method as they may be handed on; what is hidden is missing in the `table`.
 
-    n: int
-    in_pairs: tuple[int, ...]
-    least: int
-    hidden: bool
+    `n_patients` are of physicians whose panel size is shown, `with_size` their positions;
+    `measured` have a score that is shown, and a panel that is large enough. `barred_by` are the
+    limits that keep others without a score.
+    """
+
+    table: pl.DataFrame
+    n_patients: int
+    with_size: IntArray
+    measured: IntArray
+    hidden: HiddenParts
+    bands: tuple[Band | None, ...]
+    barred_by: tuple[str, ...]
 
 
-def _panels(measurement: Measurement, smallest: int) -> dict[str, _Panel]:
-    """Return the panels of a decision, with what it hides by itself."""
-    fitted = measurement.fitted.values()
-    parts = [hidden_parts(each.scores, each.evidence, smallest) for each in fitted]
-    columns = [each.evidence.columns() for each in fitted]
-    pairs = [each["n_pairs"] for each in columns if "n_pairs" in each]
-    scores = measurement.main.scores
-    return {
-        name: _Panel(
-            int(scores.n_patients[at]),
-            tuple(2 * int(each[at]) for each in pairs),
-            min(int(each.least[at]) for each in parts),
-            any(bool(each.size[at]) for each in parts),
+def published_scores(
+    scores: Scores,
+    evidence: Evidence,
+    *,
+    smallest_cell: int = SMALLEST_CELL,
+    min_panel: int = MIN_PANEL,
+    min_reliability: float = MIN_RELIABILITY,
+    beside: Iterable[HiddenParts] = (),
+    hide: Mapping[str, BoolArray] | None = None,
+    secrets: FloatArray | None = None,
+) -> PublishedScores:
+    """Return what may be published of the scores of a method.
+
+    A size or a rate that one of the methods `beside` hides, all hide. `hide` tells of whom cases
+    seen twice ("repeats") and close calls ("close") are hidden, because these, or the others, are
+    few. The secret of a physician, between 0 and 1, says which of two bands a score between them is
+    told as; without secrets there are no bands.
+    """
+    hidden = hidden_parts(scores, evidence, smallest_cell)
+    for other in beside:
+        hidden = replace(
+            hidden,
+            size=hidden.size | other.size,
+            least=np.minimum(hidden.least, other.least),
+            rate=hidden.rate | other.rate,
         )
-        for at, name in enumerate(names_of(scores))
-    }
-
-
-def _hide_sizes(panels: list[_Panel], smallest: int) -> None:
-    """Hide all sizes of a physician if one is hidden, or if a small count follows from two."""
-    hidden = any(each.hidden for each in panels) or any(
-        (a.n != b.n and is_few(abs(a.n - b.n), smallest))
-        or any(is_few(abs(b.n - paired), smallest) for paired in a.in_pairs)
-        for a, b in permutations(panels, 2)
+    measured = np.flatnonzero(~hidden.score & (hidden.least >= min_panel))
+    bands = _bands(scores, evidence, hidden, smallest_cell, min_panel, secrets)
+    banded = np.array([at for at, band in enumerate(bands) if band is not None], dtype=np.int64)
+    results = result_table(
+        _with_bands(scores, bands, hidden, min_panel).take(np.append(measured, banded)),
+        min_panel=min_panel,
+        min_reliability=min_reliability,
+        determined=scores.determined,
+    ).head(len(measured))
+    if smallest_cell > 1:
+        # What lies below the limit of the reliability is not rounded up to it.
+        least = 10**-DIGITS
+        below = pl.col("reliability") < min_reliability
+        most = pl.when(below).then((math.ceil(round(min_reliability / least, 6)) - 1) * least)
+        results = rounded(results.with_columns(pl.min_horizontal("reliability", most)))
+    reasons: list[str | None] = []
+    shown, barred_by = set(measured.tolist()), set()
+    for at, n in enumerate(scores.n_patients.tolist()):
+        if at in shown:
+            reasons.append(None)
+            continue
+        # Of a hidden panel with a hidden score it is not even told whether it is too small.
+        unknown = hidden.score[at] and hidden.size[at]
+        small = None if unknown else too_small(int(hidden.least[at]), min_panel)
+        what = "decisions" if is_few(n, smallest_cell) else evidence.events
+        barred_by.add("smallest_cell" if small is None else "min_panel")
+        reasons.append(small or f"{few(smallest_cell)} {what}, too few to publish")
+    table = _masked(results, measured, hidden, hide or {}).with_columns(
+        pl.Series("physician", scores.physician),
+        *(
+            pl.Series(f"band_{end}", [band and getattr(band, end) for band in bands], pl.Float64)
+            for end in ("low", "high")
+        ),
+        pl.when(pl.Series(~hidden.size)).then(pl.Series("n_patients", scores.n_patients)),
+        pl.col("reportable").fill_null(value=False),
+        pl.coalesce("reason", pl.Series(reasons, dtype=pl.String)),
     )
-    least = min(each.least for each in panels)
-    for each in panels:
-        each.hidden, each.least = hidden, least if hidden else each.least
+    if scores.most < 1:  # reliability depends on the size alone
+        table = table.with_columns(pl.when(pl.Series(~hidden.size)).then(pl.col("reliability")))
+    return PublishedScores(
+        table,
+        int(table["n_patients"].sum()),
+        np.flatnonzero(~hidden.size),
+        measured,
+        hidden,
+        bands,
+        tuple(sorted(barred_by)),
+    )
 
 
-def _telling_rates(together: Together, smallest: int) -> set[str]:
-    """Return of whom two rates tell how many patients got a combination of two decisions.
+def _masked(
+    results: pl.DataFrame, measured: IntArray, hidden: HiddenParts, hide: Mapping[str, BoolArray]
+) -> pl.DataFrame:
+    """Put rows in their places among all, each with what its columns allow."""
+    nobody = np.zeros(len(hidden.size), dtype=np.bool_)
+    reported = nobody.copy()
+    reported[measured] = results["reportable"].to_numpy()
+    allowed = {
+        "reportable": reported,
+        "others": reported & ~hidden.others,
+        "rates": reported & ~hidden.rate & ~hidden.size,
+        "repeats": ~hide.get("repeats", nobody),
+        "close": reported & ~hide.get("close", ~nobody),
+    }
+    places = pl.DataFrame({"at": np.arange(len(nobody))})
+    rows = results.with_columns(at=pl.Series(measured))
+    placed = places.join(rows, on="at", how="left", maintain_order="left").drop("at")
+    return placed.with_columns(
+        pl.when(pl.Series(may)).then(pl.col([each.name for each in COLUMNS if each.shown == shown]))
+        for shown, may in allowed.items()
+    )
 
-    They do where one combination does not occur, and may where nothing is known of combinations.
-    """
-    predicted = together.predicted
-    named = [str(each) for each in predicted.physician.to_list()]
-    telling = {name for each in together.decisions.values() for name in names_of(each.main.scores)}
-    telling -= set(named)
-    for a, b in combinations(range(len(predicted.names)), 2):
-        for name, cells in zip(named, pair_counts(predicted, a, b).tolist(), strict=True):
-            if 0 in cells and any(each > 0 and is_few(each, smallest) for each in cells):
-                telling.add(name)
-    return telling
+
+def _bands(
+    scores: Scores,
+    evidence: Evidence,
+    hidden: HiddenParts,
+    smallest: int,
+    min_panel: int,
+    secrets: FloatArray | None,
+) -> tuple[Band | None, ...]:
+    """Return the bands of hidden scores, in panels that are large enough and known to be."""
+    if secrets is None or scores.scale != "discordance":
+        return (None,) * len(scores.physician)
+    counted = not evidence.of_pairs and evidence.core is None
+    known = Reach(smallest, evidence.of_pairs, counted), Reach(smallest, evidence.of_pairs)
+    columns = scores.discordance, secrets, evidence.trials(scores.n_patients), hidden.size
+    enough = hidden.score & (hidden.least >= max(min_panel, FEWEST_PATIENTS, smallest + 1))
+    return tuple(
+        band_of(float(score), float(secret), float(n), known[int(no_size)]) if may else None
+        for score, secret, n, no_size, may in zip(*columns, enough, strict=True)
+    )
 
 
-def pair_counts(predicted: PredictedDecisions, a: int, b: int) -> IntArray:
-    """Return per physician how many patients got neither of two decisions, one, the other, both."""
-    known = predicted.known[:, a] & predicted.known[:, b]
-    cell = 2 * predicted.decided[known, a] + predicted.decided[known, b]
-    counts = np.bincount(4 * predicted.code[known] + cell, minlength=4 * len(predicted.physician))
-    return counts.reshape(-1, 4)
-
-
-def _differing(counts: Iterable[pl.DataFrame], smallest: int) -> set[str]:
-    """Return whose counts, by stratum, differ by few from one decision to another."""
-    cell = pl.col("physician", "stratum").cast(pl.String)
-    tables = [each.select(cell, pl.col("n_patients").cast(pl.Int64)) for each in counts]
-    telling: set[str] = set()
-    for a, b in combinations(tables, 2):
-        both = a.join(b, on=["physician", "stratum"], how="full", coalesce=True)
-        for who, _, n, other in both.with_columns(pl.col(pl.Int64).fill_null(0)).iter_rows():
-            if n != other and is_few(abs(n - other), smallest):
-                telling.add(who)
-    return telling
+def _with_bands(
+    scores: Scores, bands: Iterable[Band | None], hidden: HiddenParts, min_panel: int
+) -> Scores:
+    """Return scores in which a band counts by its middle: what is told of others knows no more."""
+    value, n = scores.discordance.copy(), scores.n_patients.copy()
+    low, high, error = (end.copy() for end in scores.interval)
+    for at, band in enumerate(bands):
+        if band is not None:
+            n[at] = max(FEWEST_PATIENTS, min_panel) if hidden.size[at] else n[at]
+            value[at], low[at], high[at] = band.middle, band.low, band.high
+            error[at] = band.error(float(n[at]))
+    return replace(scores, discordance=value, n_patients=n, interval=Interval(low, high, error))

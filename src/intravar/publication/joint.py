@@ -1,4 +1,9 @@
-"""What several decisions hand on: the joint figures without names and small counts.
+"""What several decisions hand on: the joint figures, and what each hides because of the others.
+
+Several decisions of the same patients tell more side by side: two panel sizes that differ by few
+tell how many miss a decision, a size that one hides must not follow from another, and rates tell
+combinations where nobody, or everybody, got two together. What follows from two decisions is hidden
+in both.
 
 A joint figure is a number only where no combination of decisions is that of few patients, where
 those of whom a decision is missing are none or many, and where panel and reliability reach the
@@ -11,6 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,24 +28,16 @@ from intravar.inference import assess
 from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
 from intravar.inference.outcomes import positions
+from intravar.measurement.result import Measurement
 from intravar.measurement.sentences import about
 from intravar.measurement.verdict import NOTHING
-from intravar.publication import hiding
-from intravar.publication.results import (
-    Decision,
-    DecisionRow,
-    Figure,
-    Joint,
-    JointDecision,
-    JointPair,
-    JointRow,
-    PairRow,
-    rows_of,
-)
+from intravar.publication import hiding, results
+from intravar.publication.results import Decision, Figure, Joint, JointDecision, JointPair, rows_of
 from intravar.tables import MOST_DISCORDANCE, hundred, number
 from intravar.wording import USUAL, Words
 
 if TYPE_CHECKING:
+    from intravar.estimators.several import PredictedDecisions
     from intravar.measurement.wider.several import Together
 
 #: Figures of all patients are no coarser than this.
@@ -49,11 +48,6 @@ CORRELATION = 0.05
 FINEST_SHARE = 0.05
 #: Where a discordance lies of which nothing is known.
 ANY = (0.0, MOST_DISCORDANCE)
-#: What is said of a decision as it is by itself.
-_ALONE = (
-    *("physician", "n_patients", "discordance", "low", "high"),
-    *("band_low", "band_high", "reportable"),
-)
 #: A range of limits that ends at so much of the largest there can be, or above, says nothing.
 NEARLY_ALL = 0.95
 NOT_SHOWN = "few decisions, few of one combination, or low reliability"
@@ -71,7 +65,7 @@ def published_joint(
     unread = {each.decision for each in decisions if each.verdict == NOTHING}
     hides, reportable = together.request.smallest_cell > 1, _reportable(together) & (not unread)
     digits = hiding.DIGITS if hides else 15
-    joint = together.joint
+    joint, numbers = together.joint, pl.Series(reportable)
     measured = hiding.named(joint.physicians.drop("differ_error", "n_patients"), names)
     ends = _ends(together, measured["physician"].to_list(), decisions)
     bands = [
@@ -80,27 +74,24 @@ def published_joint(
     ]
     why = [UNREAD if unread else NO_RANGE if band is None else NOT_SHOWN for band in bands]
     physicians = measured.with_columns(
-        pl.when(pl.Series(reportable)).then(pl.col(pl.Float64).round(digits)),
-        *(
-            pl.Series(f"band_{end}", [band and band[at] for band in bands], pl.Float64)
-            for at, end in enumerate(("low", "high"))
-        ),
-        reportable=pl.Series(reportable),
-        reason=pl.when(~pl.Series(reportable)).then(pl.Series(why)),
+        pl.when(numbers).then(pl.col(pl.Float64).round(digits)),
+        pl.Series("band_low", [band and band[0] for band in bands], pl.Float64),
+        pl.Series("band_high", [band and band[1] for band in bands], pl.Float64),
+        reportable=numbers,
+        reason=pl.when(~numbers).then(pl.Series(why)),
     )
-    listed = measured["physician"].filter(pl.Series(reportable))
-    visible = pl.col("physician").is_in(listed.implode())
+    visible = pl.col("physician").is_in(measured["physician"].filter(numbers).implode())
     more = hiding.named(joint.by_decision, names).select(
         "physician",
         "decision",
         pl.when(not unread).then(pl.col("across")).round(digits),
         pl.when(visible).then(pl.col("given")).round(digits),
     )
-    alone = pl.concat(
-        each.table.select(pl.lit(each.decision).alias("decision"), *_ALONE) for each in decisions
-    )
-    by_physician = alone.join(more, on=["physician", "decision"], how="left").with_columns(
-        pl.when("reportable").then(pl.col("across"))
+    alone = pl.concat(each.table.with_columns(decision=pl.lit(each.decision)) for each in decisions)
+    by_physician = (
+        alone.join(more, on=["physician", "decision"], how="left")
+        .with_columns(pl.when("reportable").then(pl.col("across")))
+        .select(*results.schema_of(results.DecisionRow))
     )
     # Each is drawn towards the mean of all, hidden ones included.
     figures = pl.col("correlation", "low", "high")
@@ -115,9 +106,9 @@ def published_joint(
         n_banded=physicians["band_low"].count(),
         decisions=tuple(_decision(together, each, unread) for each in decisions),
         pairs=tuple(_pair(together, row, unread) for row in joint.pairs.iter_rows(named=True)),
-        physicians=rows_of(physicians.sort("physician"), JointRow),
-        by_physician=rows_of(by_physician.sort("physician", "decision"), DecisionRow),
-        pairs_by_physician=rows_of(pairs.sort("physician", "first", "second"), PairRow),
+        physicians=rows_of(physicians.sort("physician"), results.JointRow),
+        by_physician=rows_of(by_physician.sort("physician", "decision"), results.DecisionRow),
+        pairs_by_physician=rows_of(pairs.sort("physician", "first", "second"), results.PairRow),
     )
 
 
@@ -148,21 +139,19 @@ def _reportable(together: Together) -> BoolArray:
 
 def _ends(
     together: Together, physicians: Sequence[str], alone: Sequence[Decision]
-) -> Iterable[list[tuple[float, float]]]:
+) -> list[list[tuple[float, float]]]:
     """Return per physician where the discordance of each decision lies, as it tells by itself."""
-    ends: dict[str, list[tuple[float, float]]] = {name: [] for name in physicians}
+    known: list[dict[str, tuple[float, float]]] = []
     for decision in alone:
-        main = together.decisions[decision.decision].main
+        main, own = together.decisions[decision.decision].main, {}
         of_all = main.scores.scale == "discordance" and main.evidence.core is None
-        rows = {row.physician: row for row in decision.physicians if of_all}
-        for name, listed in ends.items():
-            row = rows.get(name)
-            if row is not None and row.discordance is not None:
-                listed.append((row.discordance, row.discordance))
-            else:
-                band = None if row is None else row.band
-                listed.append(ANY if band is None else (band.low, band.high))
-    return ends.values()
+        for row in decision.physicians if of_all else ():
+            if row.discordance is not None:
+                own[row.physician] = row.discordance, row.discordance
+            elif row.band is not None:
+                own[row.physician] = row.band.low, row.band.high
+        known.append(own)
+    return [[each.get(name, ANY) for each in known] for name in physicians]
 
 
 def _of_all(together: Together, unread: set[str]) -> dict[str, Any]:
@@ -207,23 +196,23 @@ def _decision(together: Together, alone: Decision, unread: set[str]) -> JointDec
 
 
 def _pair(together: Together, row: dict[str, Any], unread: set[str]) -> JointPair:
-    smallest, n, names = (
-        together.request.smallest_cell,
-        row["n_patients"],
-        (row["first"], row["second"]),
-    )
+    smallest, n = together.request.smallest_cell, row["n_patients"]
+    names = row["first"], row["second"]
     if not unread.isdisjoint(names):
         return JointPair(*names)
     share = hiding.coarse_step(n, smallest)
     a, b = map(together.predicted.names.index, names)
-    both = int(hiding.pair_counts(together.predicted, a, b)[:, 3].sum())
+    both = int(pair_counts(together.predicted, a, b)[:, 3].sum())
     few = hiding.is_few(both, smallest) or share > FINEST_SHARE
     # A residual weighs several times as much as a patient.
     step = hiding.coarse_step(n, smallest, weight=4, finest=0.01)
+    both_got, expected = (
+        None if few else hiding.coarse(row[name], share) for name in ("together", "expected")
+    )
     return JointPair(
         *names,
-        None if few else hiding.coarse(row["together"], share),
-        None if few else hiding.coarse(row["expected"], share),
+        both_got,
+        expected,
         hiding.rounded_figure((row["correlation"], row["low"], row["high"]), step),
         hiding.fraction(row["steadiness"], 1),
     )
@@ -301,3 +290,120 @@ def joint_band(ends: Sequence[tuple[float, float]]) -> tuple[float, float] | Non
     low = math.floor(100 * max(low for low, _ in ends) + 1e-9) / 100
     high = math.ceil(100 * sum(high for _, high in ends) - 1e-9) / 100
     return None if high >= NEARLY_ALL * most else (low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenAcross:
+    """What a decision hides because of the others.
+
+    `parts` are of its physicians, in the order of its scores; `repeats` tells of whom nothing is
+    told about cases seen twice; `strata` whose strata are not told, by "by" and "period".
+    """
+
+    parts: hiding.HiddenParts
+    repeats: BoolArray
+    strata: Mapping[str, set[str]]
+
+
+def hidden_across(together: Together) -> dict[str, HiddenAcross]:
+    """Tell for every decision what it must hide because of the others."""
+    smallest, listed = together.request.smallest_cell, together.decisions
+    panels = {name: _panels(each, smallest) for name, each in listed.items()}
+    no_size = hidden_sizes(list(panels.values()), smallest)
+    known = pl.concat(panels.values()).group_by("physician").agg(pl.col("least").min())
+    least_of = dict(known.iter_rows())
+    no_rate = _telling_rates(together, smallest) if smallest > 1 else set()
+    asked = [hiding.asked_strata(each) for each in listed.values()]
+    strata = {
+        way: _differing([each[way].cells for each in asked if way in each], smallest)
+        for way in ("by", "period")
+    }
+    seen_twice = [
+        panels[name].with_columns(
+            n_patients=each.repeats.evidence.trials(each.repeats.scores.n_patients),
+            stratum=pl.lit(""),
+        )
+        for name, each in listed.items()
+        if each.repeats is not None
+    ]
+    twice = _differing(seen_twice, smallest)
+
+    def hidden(own: pl.DataFrame) -> HiddenAcross:
+        every = own["physician"].to_list()
+        size, rate, repeats = (
+            np.array([who in each for who in every], np.bool_) for each in (no_size, no_rate, twice)
+        )
+        least = np.where(size, [least_of[who] for who in every], own["least"].to_numpy())
+        nobody = np.zeros_like(size)
+        return HiddenAcross(hiding.HiddenParts(size, least, nobody, nobody, rate), repeats, strata)
+
+    return {name: hidden(own) for name, own in panels.items()}
+
+
+def _panels(measurement: Measurement, smallest: int) -> pl.DataFrame:
+    """Return the panels of a decision: patients, those in pairs, and what it hides by itself."""
+    fitted, scores = measurement.fitted.values(), measurement.main.scores
+    parts = [hiding.hidden_parts(each.scores, each.evidence, smallest) for each in fitted]
+    columns = [each.evidence.columns() for each in fitted]
+    pairs = [2 * each["n_pairs"] for each in columns if "n_pairs" in each]
+    in_pairs = [[int(each[at]) for each in pairs] for at in range(len(scores.n_patients))]
+    return pl.DataFrame(
+        {
+            "physician": hiding.names_of(scores),
+            "n_patients": scores.n_patients,
+            "in_pairs": pl.Series(in_pairs, dtype=pl.List(pl.Int64)),
+            "least": np.min([each.least for each in parts], axis=0),
+            "hidden": np.any([each.size for each in parts], axis=0),
+        }
+    )
+
+
+def hidden_sizes(panels: Sequence[pl.DataFrame], smallest: int) -> set[str]:
+    """Return whose sizes all decisions hide: one of them does, or two tell a small count."""
+    telling = _differing([each.with_columns(stratum=pl.lit("")) for each in panels], smallest)
+    for each in panels:
+        telling |= set(each.filter("hidden")["physician"])
+    for a, b in permutations(panels, 2):
+        both = a.explode("in_pairs").drop_nulls("in_pairs").join(b, "physician", suffix="_other")
+        apart = (both["n_patients_other"] - both["in_pairs"]).abs().to_numpy()
+        telling |= set(both["physician"].filter(pl.Series(hiding.any_few(smallest, apart))))
+    return telling
+
+
+def _telling_rates(together: Together, smallest: int) -> set[str]:
+    """Return of whom two rates tell how many patients got a combination of two decisions.
+
+    They do where one combination does not occur, and may where nothing is known of combinations.
+    """
+    predicted = together.predicted
+    named = [str(each) for each in predicted.physician.to_list()]
+    telling = {
+        name for each in together.decisions.values() for name in hiding.names_of(each.main.scores)
+    }
+    telling -= set(named)
+    for a, b in combinations(range(len(predicted.names)), 2):
+        for name, cells in zip(named, pair_counts(predicted, a, b).tolist(), strict=True):
+            if 0 in cells and any(each > 0 and hiding.is_few(each, smallest) for each in cells):
+                telling.add(name)
+    return telling
+
+
+def pair_counts(predicted: PredictedDecisions, a: int, b: int) -> IntArray:
+    """Return per physician how many patients got neither of two decisions, one, the other, both."""
+    known = predicted.known[:, a] & predicted.known[:, b]
+    cell = 2 * predicted.decided[known, a] + predicted.decided[known, b]
+    counts = np.bincount(4 * predicted.code[known] + cell, minlength=4 * len(predicted.physician))
+    return counts.reshape(-1, 4)
+
+
+def _differing(counts: Iterable[pl.DataFrame], smallest: int) -> set[str]:
+    """Return whose counts, by stratum, differ by few from one decision to another."""
+    cell = pl.col("physician", "stratum").cast(pl.String)
+    tables = [each.select(cell, pl.col("n_patients").cast(pl.Int64)) for each in counts]
+    telling: set[str] = set()
+    for a, b in combinations(tables, 2):
+        both = a.join(b, on=["physician", "stratum"], how="full", coalesce=True)
+        for who, _, n, other in both.with_columns(pl.col(pl.Int64).fill_null(0)).iter_rows():
+            if n != other and hiding.is_few(abs(n - other), smallest):
+                telling.add(who)
+    return telling

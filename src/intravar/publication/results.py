@@ -44,7 +44,17 @@ _STRATUM = "all strata of a physician or none: none where a small count or hidde
 _CHANGED = "of physicians whose strata are shown, and from them alone; rounded"
 _JOINT = "hidden where few patients got a combination of decisions, or unless reportable; rounded"
 _AS_ALONE = "as in the table of physicians"
+_HELD_OUT = "three digits, over patients held out"
+_COVARIATES = "three digits, over covariates alone"
+_PARTS = "by pseudonym; left out with the physician where a part of the panel is small"
+_OF_SIZES = "by pseudonym; two digits, of panels whose size is shown"
+_OWN_RULE = (
+    "one of five words; left out unless reportable, and where the covariate tells few patients of "
+    "the panel apart"
+)
 _REVIEWED = "hidden where few pairs stand behind it; rounded so that no count follows"
+_REASONS = f"reasons that reviewers chose from; {_REVIEWED}"
+_KAPPA = "one digit; missing where few pairs were judged alike, or not"
 
 
 @dataclass(frozen=True)
@@ -70,12 +80,20 @@ class Band:
         return math.sqrt(chance + (self.high - self.low) ** 2 / 12)
 
 
-def _band(low: float | None, high: float | None, **most: float) -> Band | None:
-    return None if low is None or high is None else Band(low, high, **most)
+class _Banded:
+    """A row that may tell a band in the place of its figure, which is `_most` at the most."""
+
+    _most = MOST_DISCORDANCE
+
+    @property
+    def band(self) -> Band | None:
+        """The band that stands in the place of the figure, where there is one."""
+        low, high = (vars(self)[f"band_{end}"] for end in ("low", "high"))
+        return None if low is None or high is None else Band(low, high, self._most)
 
 
 @dataclass(frozen=True)
-class PhysicianRow:
+class PhysicianRow(_Banded):
     """A decider's row of the main table; what is hidden is None. `COLUMNS` says what they mean."""
 
     physician: Annotated[str, _PSEUDONYM]
@@ -109,11 +127,6 @@ class PhysicianRow:
     rank_high: Annotated[int | None, _REPORTABLE]
     reportable: Annotated[bool, _ALWAYS]
     reason: Annotated[str | None, _ALWAYS]
-
-    @property
-    def band(self) -> Band | None:
-        """The band that stands in the place of the discordance, where there is one."""
-        return _band(self.band_low, self.band_high)
 
 
 @dataclass(frozen=True)
@@ -155,7 +168,7 @@ class ChangeRow:
 
 
 @dataclass(frozen=True)
-class JointRow:
+class JointRow(_Banded):
     """A decider's decisions together; see :class:`Joint`."""
 
     physician: Annotated[str, _PSEUDONYM]
@@ -170,15 +183,11 @@ class JointRow:
     band_high: Annotated[float | None, "follows from what is told of the decisions"]
     reportable: Annotated[bool, "whether the figures are shown"]
     reason: Annotated[str | None, "fixed words"]
-
-    @property
-    def band(self) -> Band | None:
-        """The band that stands in the place of the joint figure, where there is one."""
-        return _band(self.band_low, self.band_high, most=1.0)
+    _most = 1.0
 
 
 @dataclass(frozen=True)
-class DecisionRow:
+class DecisionRow(_Banded):
     """A decider in one of several decisions."""
 
     physician: Annotated[str, _PSEUDONYM]
@@ -192,11 +201,6 @@ class DecisionRow:
     reportable: Annotated[bool, _AS_ALONE]
     across: Annotated[float | None, "hidden unless reportable in this decision; rounded"]
     given: Annotated[float | None, _JOINT]
-
-    @property
-    def band(self) -> Band | None:
-        """The band that stands in the place of the discordance, where there is one."""
-        return _band(self.band_low, self.band_high)
 
 
 @dataclass(frozen=True)
@@ -381,10 +385,8 @@ class Rule:
     ROC).
     """
 
-    auc: Annotated[float | None, "three digits, over patients held out"] = None
-    importance: Annotated[Mapping[str, float], "three digits, over patients held out"] = field(
-        default_factory=dict
-    )
+    auc: Annotated[float | None, _HELD_OUT] = None
+    importance: Annotated[Mapping[str, float], _HELD_OUT] = field(default_factory=dict)
     dependence: tuple[Dependence, ...] = ()
     tree: tuple[Leaf, ...] = ()
 
@@ -395,11 +397,7 @@ class OwnRule:
 
     physician: Annotated[str, _PSEUDONYM]
     covariate: Annotated[str, _COLUMN]
-    how: Annotated[
-        str,
-        "one of five words; left out unless reportable, and where the covariate tells few patients "
-        "of the panel apart",
-    ]
+    how: Annotated[str, _OWN_RULE]
 
 
 @dataclass(frozen=True)
@@ -457,7 +455,7 @@ class Difference:
 
     covariate: Annotated[str, _COLUMN]
     within_pairs: Annotated[float | None, f"three digits, {_SHOWN}"]
-    at_random: Annotated[float | None, "three digits, over covariates alone"]
+    at_random: Annotated[float | None, _COVARIATES]
 
 
 @dataclass(frozen=True)
@@ -507,18 +505,11 @@ class Diagnostics:
 
     love: tuple[Difference, ...] = ()
     distances: tuple[Distances, ...] = ()
-    attrition: Annotated[
-        Mapping[str, Mapping[str, int]],
-        "by pseudonym; left out with the physician where a part of the panel is small",
-    ] = field(default_factory=dict)
+    attrition: Annotated[Mapping[str, Mapping[str, int]], _PARTS] = field(default_factory=dict)
     sweep: tuple[SweepStep, ...] = ()
     agreement: tuple[Agreement, ...] = ()
-    balance: Annotated[Mapping[str, float | None], "three digits, over covariates alone"] = field(
-        default_factory=dict
-    )
-    overlap: Annotated[
-        Mapping[str, float], "by pseudonym; two digits, of panels whose size is shown"
-    ] = field(default_factory=dict)
+    balance: Annotated[Mapping[str, float | None], _COVARIATES] = field(default_factory=dict)
+    overlap: Annotated[Mapping[str, float], _OF_SIZES] = field(default_factory=dict)
     calibration: tuple[Calibration, ...] = ()
     split_half_reliability: Annotated[float | None, f"three digits, {_SHOWN}"] = None
     surely_eligible: Annotated[float | None, "two digits, over all patients"] = None
@@ -543,13 +534,9 @@ class Review:
     step: Annotated[float, "how far the figure was rounded"]
     n_left: Annotated[int, "told in blocks of twenty or more"] = 0
     explained: Annotated[float | None, _REVIEWED] = None
-    reasons: Annotated[
-        Mapping[str, float | None], f"reasons that reviewers chose from; {_REVIEWED}"
-    ] = field(default_factory=dict)
+    reasons: Annotated[Mapping[str, float | None], _REASONS] = field(default_factory=dict)
     unsure: Annotated[Figure | None, f"{_REVIEWED}; missing where unsure pairs are few"] = None
-    agreement: Annotated[
-        Figure | None, "one digit; missing where few pairs were judged alike, or not"
-    ] = None
+    agreement: Annotated[Figure | None, _KAPPA] = None
     physicians: Annotated[Mapping[str, Figure], _REVIEWED] = field(default_factory=dict)
 
 

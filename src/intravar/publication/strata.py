@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -19,11 +19,14 @@ from intravar.measurement.sentences import SEEN_BY_TWO, WHY_DIFFERENT
 from intravar.measurement.wider.strata import Strata as MeasuredStrata
 from intravar.publication import hiding
 from intravar.publication.group import published_noise
+from intravar.publication.hiding import PublishedScores
 from intravar.publication.results import ChangeRow, Figure, Strata, Stratum, StratumRow, rows_of
-from intravar.publication.scores import PublishedScores
 from intravar.request import MATTERS
 from intravar.tables import MOST_DISCORDANCE, hundred, most
 from intravar.wording import USUAL, Words
+
+if TYPE_CHECKING:
+    from intravar.publication.joint import HiddenAcross
 
 #: Probability from which on a change is called one.
 SURE = 0.95
@@ -35,14 +38,14 @@ def published_subgroups(
     asked: Mapping[str, MeasuredStrata],
     measurement: Measurement,
     published: PublishedScores,
-    across: hiding.HiddenAcross | None,
+    across: HiddenAcross | None,
     names: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what a decision publishes of the subgroups and periods asked for, by its fields.
 
     Whose score is hidden has no strata either, nor has whose strata other decisions tell.
     """
-    request = measurement.request
+    request, smallest = measurement.request, measurement.request.smallest_cell
     scores, every = measurement.main.scores, hiding.names_of(measurement.main.scores)
     counts = (each.tolist() for each in (scores.n_patients, scores.n_for, published.hidden.size))
     panels = {
@@ -50,44 +53,31 @@ def published_subgroups(
         for name, n, n_for, no_size in zip(every, *counts, strict=True)
     }
     unmeasured = set(every) - {every[at] for at in published.measured.tolist()}
-    hidden = {
-        stratified_by: unmeasured
-        | unsafe_physicians(strata, panels, request.smallest_cell)
-        | (set() if across is None else across.strata[stratified_by])
-        for stratified_by, strata in asked.items()
-    }
-    cells, changes = strata_tables(asked, names, hidden, request.smallest_cell)
-    own = changes.filter(pl.col("stratified_by") == "period")["probability"]
     words, claim = request.words, claim_of(measurement.main.evidence)
-    by_column: dict[str, Strata | None] = dict.fromkeys(asked)
-    for stratified_by, strata in asked.items():
-        periods = measurement.periods if stratified_by == "period" else None
-        noise = () if periods is None else zip(strata.names, periods.noise, strict=True)
-        compared = published_strata(
-            strata,
-            request.smallest_cell,
-            hidden=bool(hidden[stratified_by]),
-            noise=dict(noise),
-            claim=claim,
+    fields: dict[str, Any] = {"by": None, "course": None, "strata": (), "changes": ()}
+    for stratified_by, strata in sorted(asked.items()):
+        hidden = unmeasured | unsafe_physicians(strata, panels, smallest)
+        hidden |= set() if across is None else across.strata[stratified_by]
+        cells, changes = strata_tables(stratified_by, strata, names, hidden, smallest)
+        fields["strata"] += rows_of(cells, StratumRow)
+        fields["changes"] += rows_of(changes, ChangeRow)
+        if stratified_by == "by" or measurement.periods is None:
+            compared = published_strata(strata, smallest, hidden=bool(hidden), claim=claim)
+            lines = strata_lines(compared, words.label(str(request.by)), words, claim)
+            fields["by"] = replace(compared, lines=tuple(lines))
+            continue
+        periods, own = measurement.periods, changes["probability"]
+        noise = dict(zip(strata.names, periods.noise, strict=True))
+        compared = published_strata(strata, smallest, hidden=bool(hidden), noise=noise, claim=claim)
+        compared = replace(
+            compared,
+            rule_changed=periods.rule_changed if len(compared.strata) > 1 else None,
+            n_changed=int((own >= SURE).sum()) if len(own) else None,
         )
-        column = words.label(str(request.by))
-        if periods is not None:
-            column = f"period of {words.label(str(request.date))}"
-            compared = replace(
-                compared,
-                rule_changed=periods.rule_changed if len(compared.strata) > 1 else None,
-                n_changed=int((own >= SURE).sum()) if len(own) else None,
-            )
-        lines = strata_lines(compared, column, words, claim)
-        if periods is not None:
-            lines += course_lines(compared, words, claim)
-        by_column[stratified_by] = replace(compared, lines=tuple(lines))
-    return {
-        "by": by_column.get("by"),
-        "course": by_column.get("period"),
-        "strata": rows_of(cells, StratumRow),
-        "changes": rows_of(changes, ChangeRow),
-    }
+        column = f"period of {words.label(str(request.date))}"
+        lines = strata_lines(compared, column, words, claim) + course_lines(compared, words, claim)
+        fields["course"] = replace(compared, lines=tuple(lines))
+    return fields
 
 
 def unsafe_physicians(
@@ -170,37 +160,32 @@ def published_strata(
 
 
 def strata_tables(
-    strata: Mapping[str, MeasuredStrata],
+    stratified_by: str,
+    strata: MeasuredStrata,
     names: Mapping[str, str],
-    hidden: Mapping[str, set[str]],
+    hidden: set[str],
     smallest: int,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return what may be told of single physicians: all strata or none, and their changes.
 
-    What changes of all say about one of them is worked out from those that are shown. `strata` and
-    `hidden`, of whom nothing may be told, are by what patients were dealt.
+    What changes of all say about one of them is worked out from those that are shown; of those who
+    are `hidden` nothing may be told.
     """
     digits = 3 if smallest > 1 else 6
-    cells, changes = [], []
-    for stratified_by, each in strata.items():
-        kept = ~pl.col("physician").cast(pl.String).is_in(sorted(hidden[stratified_by]))
-        first = pl.lit(stratified_by).alias("stratified_by"), "physician"
-        figures = pl.col("discordance", "low", "high").round(digits)
-        own = hiding.named(each.cells.filter(kept), names)
-        cells.append(own.select(*first, "stratum", "n_patients", figures))
-        known = each.changes.filter(kept & pl.col("change").is_not_null())
-        change, low, high = (known[name].to_numpy() for name in ("change", "low", "high"))
-        together = changes_together(change, (high - low) / _WIDTH, MATTERS)
-        shrunken = {"shrunken": together.value, "probability": together.probability}
-        moved = hiding.named(
-            known.with_columns(pl.Series(name, each) for name, each in shrunken.items()), names
-        )
-        columns = pl.col("change", "low", "high", "shrunken", "probability")
-        changes.append(moved.select(*first, columns.round(digits)))
-    return (
-        pl.concat(cells).sort("stratified_by", "physician", "stratum"),
-        pl.concat(changes).sort("stratified_by", "physician"),
+    kept = ~pl.col("physician").cast(pl.String).is_in(sorted(hidden))
+    first = pl.lit(stratified_by).alias("stratified_by"), "physician"
+    cells = hiding.named(strata.cells.filter(kept), names).select(
+        *first, "stratum", "n_patients", pl.col("discordance", "low", "high").round(digits)
     )
+    known = strata.changes.filter(kept & pl.col("change").is_not_null())
+    change, low, high = (known[name].to_numpy() for name in ("change", "low", "high"))
+    together = changes_together(change, (high - low) / _WIDTH, MATTERS)
+    shrunken = {"shrunken": together.value, "probability": together.probability}
+    columns = pl.col("change", "low", "high", *shrunken)
+    changes = hiding.named(
+        known.with_columns(pl.Series(name, each) for name, each in shrunken.items()), names
+    ).select(*first, columns.round(digits))
+    return cells.sort("physician", "stratum"), changes.sort("physician")
 
 
 def strata_lines(

@@ -33,12 +33,12 @@ SIZES = (30, 60, 120, 240)
 
 def checked_size(pairs: int, reviewers: int, twice: float | None) -> float:
     """Return the share that is reviewed twice, or say what cannot be."""
-    if not FEWEST_PAIRS <= pairs <= MOST_PAIRS:
-        raise InputError(
-            "{} is {}; give {} to {:,} pairs", option("pairs"), pairs, FEWEST_PAIRS, MOST_PAIRS
-        )
-    if not 1 <= reviewers <= MOST_REVIEWERS:
-        raise InputError("{} is {}; give 1 to {}", option("reviewers"), reviewers, MOST_REVIEWERS)
+    for name, given, least, most in (
+        ("pairs", pairs, FEWEST_PAIRS, MOST_PAIRS),
+        ("reviewers", reviewers, 1, MOST_REVIEWERS),
+    ):
+        if not least <= given <= most:
+            raise InputError("{} is {}; give {} to {:,}", option(name), given, least, most)
     if twice is None:
         return TWICE if reviewers > 1 else 0.0
     if not 0 <= twice <= 1:
@@ -82,7 +82,7 @@ def draw_pairs(frame: pl.DataFrame, n: int, random: np.random.Generator, design:
     chance = (pl.len().over(by) * pl.col("weight") / pl.col("total")).clip(0, 1)
     chances = sample.select(chance).to_series().to_list()
     pairs = [replace(p, probability=c) for p, c in zip(design.pairs, chances, strict=False)]
-    # New pairs get names, sides and reviewers: dealt evenly, some to two of them.
+    # New pairs get names, sides and reviewers: shared evenly, some reviewed by two.
     twice = set(random.permutation(len(new))[: round(design.twice * len(new))].tolist())
     swapped = random.random(len(new)) < 0.5
     turns = cycle(design.reviewers)

@@ -23,7 +23,7 @@ from intravar.arrays import BoolArray
 from intravar.errors import InputError, errors_in, option, unknown_name
 from intravar.measurement.cases import as_text, typed
 from intravar.preparation.decisions import physician_names
-from intravar.publication.explain import measurement_folders
+from intravar.publication.files import measurement_folders
 from intravar.request import Request
 from intravar.review import store
 from intravar.review.design import PAIRS, checked_size, draw_pairs
@@ -268,7 +268,7 @@ def _measured_source(file: Path, wanted: Sequence[str]) -> str | None:
             f"'{file}' cannot be read: it says which table has {columns}; restore it, or measure "
             "again"
         ) from error
-    return source if source is None or "://" in source else str(file.parent / source)
+    return source if source is None or "://" in str(source) else str(file.parent / str(source))
 
 
 def columns_of_source(
@@ -342,19 +342,14 @@ def _refuse_telling(table: pl.DataFrame, decision: BoolArray, *, recorded: bool)
     Patients were compared by columns that are `recorded`; others were asked for to be shown.
     """
     for column in table:
-        if strength(column, decision) < VALUE_TELLS:
-            continue
-        remedy = (
-            Sentence("measure again without it: {}", option("exclude", column.name))
-            if recorded
-            else Sentence("leave it out of {}", option("show"))
-        )
-        raise InputError(
-            "column '{}' tells the decision nearly always; a reviewer who sees it is not blind, "
-            "and pairs that agree in it are decided alike; {}",
-            column.name,
-            remedy,
-        )
+        if strength(column, decision) >= VALUE_TELLS:
+            exclude = Sentence("measure again without it: {}", option("exclude", column.name))
+            raise InputError(
+                "column '{}' tells the decision nearly always; a reviewer who sees it is not blind,"
+                " and pairs that agree in it are decided alike; {}",
+                column.name,
+                exclude if recorded else Sentence("leave it out of {}", option("show")),
+            )
 
 
 def _refuse_physician(visible: pl.DataFrame, physician: pl.Series) -> None:
@@ -375,25 +370,19 @@ def _refuse_telling_names(names: pl.Series, physician: pl.Series, decision: Bool
 
     Names are ids, or rows of the source: in a table sorted by the decision, the rows tell it.
     """
-    rows = names.dtype.is_integer()
-    for feature in _features(names, physician):
-        if strength(feature, decision) < NAME_TELLS:
-            continue
-        what = "the rows of the table" if rows else f"the ids in column '{names.name}'"
-        remedy = (
-            Sentence(
-                "put the rows into a random order, or name ids with {}, and measure again",
-                option("patient"),
-            )
-            if rows
-            else Sentence("name another column with {} and measure again", option("patient"))
-        )
-        raise InputError(
-            "{} tell the decision (sorted by it, or made from it?), so that a reviewer would not "
-            "be blind; {}",
-            what,
-            remedy,
-        )
+    if all(strength(each, decision) < NAME_TELLS for each in _features(names, physician)):
+        return
+    what = f"the ids in column '{names.name}'"
+    remedy = "name another column with {} and measure again"
+    if names.dtype.is_integer():
+        what = "the rows of the table"
+        remedy = "put the rows into a random order, or name ids with {}, and measure again"
+    raise InputError(
+        "{} tell the decision (sorted by it, or made from it?), so that a reviewer would not be "
+        "blind; {}",
+        what,
+        Sentence(remedy, option("patient")),
+    )
 
 
 def _features(names: pl.Series, physician: pl.Series) -> Iterator[pl.Series]:

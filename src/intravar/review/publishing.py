@@ -21,8 +21,7 @@ import polars as pl
 from intravar import documents
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.publication import results
-from intravar.publication.files import SUMMARY, files_of
-from intravar.publication.folders import add_files
+from intravar.publication.files import SUMMARY, add_files, files_of
 from intravar.publication.hiding import coarse, is_few, rounded_figure
 from intravar.publication.results import Figure
 from intravar.review.estimate import Kind, discordance_of

@@ -16,9 +16,8 @@ from filelock import FileLock, Timeout
 
 from intravar.errors import InputError
 from intravar.measurement.verdict import NOTHING
-from intravar.publication.explain import measurement_folders, private_table
-from intravar.publication.files import read_published
-from intravar.publication.folders import PAIRS_FILE, PATIENTS_FILE, REVIEW_FILE, add_files
+from intravar.publication import files
+from intravar.publication.explain import private_table
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 
@@ -61,10 +60,6 @@ class Answer:
             raise InputError(f"answer {self.answer!r} is none of {', '.join(ANSWERS)}")
 
 
-#: Answers by reviewer and pair.
-Answers = Mapping[str, Mapping[str, Answer]]
-
-
 @dataclass(frozen=True)
 class DrawnPair:
     """A pair that was drawn: two rows of the source, counted from 1, in an order by lot.
@@ -101,7 +96,7 @@ class Stored:
     show: Sequence[str] = ()
     names: Sequence[str] = ()
     patients: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    answers: Answers = field(default_factory=dict)
+    answers: Mapping[str, Mapping[str, Answer]] = field(default_factory=dict)
     published: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -171,8 +166,8 @@ class Folder:
 
 def open_folder(folder: str | os.PathLike[str]) -> Folder:
     """Open a stored measurement for review."""
-    out, private = measurement_folders(folder)
-    published = read_published(out)
+    out, private = files.measurement_folders(folder)
+    published = files.read_published(out)
     if published.joint is not None:
         raise InputError(f"'{out}' holds several decisions; measure the one to review by itself")
     if published.first.verdict == NOTHING:
@@ -180,14 +175,15 @@ def open_folder(folder: str | os.PathLike[str]) -> Folder:
         raise InputError(f"'{out}' is not interpretable: {why}; measure again before a review")
     remedy = "review where the measurement was made, or measure again with this version"
     pairs, patients = (
-        private_table(out, name, "pairs", remedy) for name in (PAIRS_FILE, PATIENTS_FILE)
+        private_table(out, name, "pairs", remedy)
+        for name in (files.PAIRS_FILE, files.PATIENTS_FILE)
     )
     return Folder(out, private, published, pairs, patients)
 
 
 def read_stored(private: Path) -> Stored:
     """Return what is kept of the review, if there is one."""
-    file = private / REVIEW_FILE
+    file = private / files.REVIEW_FILE
     if not file.exists():
         return Stored()
     try:
@@ -205,7 +201,7 @@ def read_stored(private: Path) -> Stored:
 def write_stored(private: Path, stored: Stored) -> None:
     """Keep a review, whole or not at all."""
     content = json.dumps(asdict(stored), ensure_ascii=False, indent=0)
-    add_files(private, {REVIEW_FILE: content.encode()}, "private")
+    files.add_files(private, {files.REVIEW_FILE: content.encode()}, "private")
 
 
 @contextmanager
@@ -246,7 +242,7 @@ def answer(
     reason, comment
         Why the patients differ, and anything else.
     """
-    _, private = measurement_folders(folder)
+    _, private = files.measurement_folders(folder)
     with changing(private) as stored:
         stored.refuse_undrawn()
         stored.refuse_other(pair, reviewer)

@@ -15,8 +15,8 @@ from intravar.inference.group import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement import columns
 from intravar.measurement.sentences import about
 from intravar.measurement.verdict import NOTHING, UNRANKED
+from intravar.publication.hiding import FEWEST_PATIENTS
 from intravar.publication.results import Decision, PhysicianRow
-from intravar.publication.scores import FEWEST_PATIENTS
 from intravar.tables import Table, hundred, of_pairs
 from intravar.wording import Words, agree, capital
 

@@ -23,10 +23,9 @@ from intravar.documents.workbook import as_xlsx
 from intravar.errors import InputError, option
 from intravar.measurement.cases import cases_of, patients_of, review_pairs_of, side_by_side
 from intravar.measurement.result import Measurement
-from intravar.publication import folders
+from intravar.publication import files as stored
 from intravar.publication.disclosure import published_of
-from intravar.publication.explain import measurement_folders, private_table
-from intravar.publication.files import files_of, parquet_bytes, read_published, safe_csv
+from intravar.publication.explain import private_table
 from intravar.publication.pseudonyms import KEY_FILE, Addresses, Pseudonyms, read_key
 from intravar.publication.results import Published
 from intravar.tables import table_of
@@ -77,20 +76,20 @@ def write_measurement(
     source = measurement.check.source
     together = measurement.together
     request = measurement.request if together is None else together.request
-    path = folders.checked_out(out, request, source, replace=replace)
+    path = stored.checked_out(out, request, source, replace=replace)
     # Everybody who has patients in any decision, under the same pseudonym from run to run.
     tables = [each.table["physician"].cast(pl.String) for each in measurement.decisions.values()]
     listed = pl.concat(tables).unique(maintain_order=True).to_list()
-    before = folders.private_folder(path) / KEY_FILE
+    before = stored.private_folder(path) / KEY_FILE
     key = before if key is None and before.is_file() else key
     given = key if key is None or isinstance(key, bytes) else read_key(Path(key))
     pseudonyms = Pseudonyms.of(listed, given)
     names = {name: name for name in pseudonyms.by_name} if show_names else pseudonyms.by_name
     published = published_of(measurement, names, pseudonyms.secret)
     pairs = _pairs_for_page(measurement, published, names) if pairs_in_report else None
-    public = files_of(published) | pages(published, pairs)
+    public = stored.files_of(published) | pages(published, pairs)
     public[REQUEST] = request.to_toml(from_folder(source, path)).encode()
-    folders.write_folders(path, public, _private_files(measurement, pseudonyms))
+    stored.write_folders(path, public, _private_files(measurement, pseudonyms))
     return published
 
 
@@ -117,15 +116,15 @@ def _private_files(measurement: Measurement, pseudonyms: Pseudonyms) -> dict[str
     called = pl.col("physician").cast(pl.String)
     if measurement.together is not None:
         joint = measurement.together.joint.physicians.with_columns(called)
-        files[folders.JOINT_FILE] = parquet_bytes(joint)
+        files[stored.JOINT_FILE] = stored.parquet_bytes(joint)
     for at, each in enumerate(measurement.decisions.values()):
         for name, kept in {
-            folders.FIGURES_FILE: each.table.with_columns(called),
-            folders.CASES_FILE: cases_of(each),
-            folders.PATIENTS_FILE: patients_of(each),
-            folders.PAIRS_FILE: review_pairs_of(each),
+            stored.FIGURES_FILE: each.table.with_columns(called),
+            stored.CASES_FILE: cases_of(each),
+            stored.PATIENTS_FILE: patients_of(each),
+            stored.PAIRS_FILE: review_pairs_of(each),
         }.items():
-            files[folders.file_of(name, at)] = parquet_bytes(kept)
+            files[stored.file_of(name, at)] = stored.parquet_bytes(kept)
     return files
 
 
@@ -195,14 +194,14 @@ def write_files(
     chosen = typesetting.parse_formats(formats, MEASUREMENT_FORMATS)
     size = typesetting.paper_size(paper)
     path = Path(folder)
-    published = read_published(path)
+    published = stored.read_published(path)
     document, html = report(published), pages(published)
     writers: dict[str, Callable[[Document], bytes]]
     writers = {"pdf": partial(typesetting.as_pdf, paper=size), "xlsx": as_xlsx, "docx": as_docx}
     files: dict[str, bytes] = {}
     for name in chosen:
         files |= html if name == "html" else {f"report.{name}": writers[name](document)}
-    folders.add_files(path, files)
+    stored.add_files(path, files)
     return [path / name for name in files]
 
 
@@ -267,9 +266,9 @@ def write_sheets(
     """
     chosen_formats = typesetting.parse_formats(formats, SHEET_FORMATS)
     size = typesetting.paper_size(paper)
-    path, private = measurement_folders(folder)
+    path, private = stored.measurement_folders(folder)
     target = _target(None if out is None else Path(out), path, private, exact=exact)
-    published = read_published(path)
+    published = stored.read_published(path)
     words = published.words
     everybody = {row.physician for each in published.decisions for row in each.physicians}
     known = Addresses.of(sorted(everybody), private, words.decider)
@@ -300,7 +299,7 @@ def write_sheets(
         contents |= {name: writers[form](document) for form, name in files.items()}
         listed.append({words.decider: called, **files})
     if physician is None:
-        contents[LIST] = safe_csv(pl.DataFrame(listed)).encode()
+        contents[LIST] = stored.safe_csv(pl.DataFrame(listed)).encode()
     return SheetFiles(_written(target, contents, private=bool(why)), bool(why))
 
 
@@ -323,11 +322,11 @@ def _figures(path: Path, published: Published) -> dict[str, dict[str, Ends]]:
     """Return the exact figures by name: of each decision, and of several together."""
     remedy = "make the sheets where it was measured, or measure again"
     kept = {
-        each.decision: (folders.file_of(folders.FIGURES_FILE, at), ("discordance", "low", "high"))
+        each.decision: (stored.file_of(stored.FIGURES_FILE, at), ("discordance", "low", "high"))
         for at, each in enumerate(published.decisions)
     }
     if published.joint is not None:
-        kept[TOGETHER] = folders.JOINT_FILE, ("differ", "differ_low", "differ_high")
+        kept[TOGETHER] = stored.JOINT_FILE, ("differ", "differ_low", "differ_high")
     figures: dict[str, dict[str, Ends]] = {}
     for decision, (file, ends) in kept.items():
         table = private_table(path, file, "exact figures", remedy)
