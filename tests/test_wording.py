@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import intravar
 from intravar import InputError, Request
-from intravar.cli import app, endings
+from intravar.cli import app, commands
 from intravar.documents import write_files
 from intravar.errors import errors_in, option
 from intravar.measurement.columns import COLUMNS
@@ -196,7 +196,7 @@ def test_the_terminal_speaks_their_words(table: Any, tmp_path: Path) -> None:
     names = pl.read_parquet(tmp_path / "out" / "physicians.parquet")["physician"]
     said += [run(app, ["explain", out, "--physician", names[0]])]
     for result in said:
-        assert result.exit_code in (0, endings.NOBODY_REPORTABLE), result.output
+        assert result.exit_code in (0, commands.NOBODY_REPORTABLE), result.output
         rest = re.sub(r"^physician +hospital.*$", "", result.output, flags=re.MULTILINE)
         assert usual_nouns(" ".join(rest.split())) == []
     assert "age of the patient" in " ".join(said[2].output.split())

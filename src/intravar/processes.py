@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from types import FrameType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import joblib
 import psutil
@@ -33,8 +33,8 @@ _SIGNALS = [
 ]
 
 
-class Listener(Protocol):
-    """Whoever wants to know how work goes on."""
+class Listener:
+    """Whoever wants to know how work goes on; this one takes no note."""
 
     def step(self, words: str, seconds: float | None = None) -> None:
         """Take note that a step begins, and how many seconds it may take if that is known."""
@@ -48,19 +48,6 @@ class Listener(Protocol):
 
     def note(self, words: str) -> None:
         """Say something."""
-
-
-class Nobody:
-    """A listener who takes no note."""
-
-    def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`Listener`."""
-
-    def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
-        """See :class:`Listener`."""
-
-    def note(self, words: str) -> None:
-        """See :class:`Listener`."""
 
 
 class WorkLostError(InputError):
@@ -108,31 +95,18 @@ def interrupts_for_the_owner() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-#: Seconds between two looks of a worker at whether its owner is still there.
-_LOOK_EVERY = 1.0
-_watching = threading.Event()
-
-
 def end_with(owner: int) -> None:
     """Make this worker end soon after its owner, however that one ended."""
-    if not _watching.is_set():
-        _watching.set()
-        threading.Thread(target=_watch, args=(owner,), daemon=True).start()
+    threading.Thread(target=_watch, args=(owner,), daemon=True).start()
 
 
 def _watch(owner: int) -> None:
-    # Also right where the number of a dead owner is given to another process.
-    process = psutil.Process(owner) if psutil.pid_exists(owner) else None
-    while process is not None and _runs(process):
-        time.sleep(_LOOK_EVERY)
+    with suppress(psutil.Error):  # it is gone
+        # Also right where the number of a dead owner is given to another process.
+        process = psutil.Process(owner)
+        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+            time.sleep(1.0)
     os._exit(1)
-
-
-def _runs(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
 
 
 def in_threads(jobs: Sequence[Callable[[], Result]], n_threads: int) -> list[Result]:
@@ -146,7 +120,7 @@ def in_threads(jobs: Sequence[Callable[[], Result]], n_threads: int) -> list[Res
     if n_threads == 1:
         return [job() for job in jobs]
     with ThreadPoolExecutor(n_threads) as pool:
-        return [future.result() for future in [pool.submit(job) for job in jobs]]
+        return list(pool.map(lambda job: job(), jobs))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 import intravar
-from intravar.cli import endings
+from intravar.cli import commands
 from own_tables import Run
 
 SRC = str(Path(intravar.__file__).parents[1])
@@ -83,8 +83,8 @@ def test_workers_that_wait_for_a_first_task_end_with_their_owner() -> None:
     """More workers than tasks: who was never given one must notice all the same."""
     code = (
         "import time\n"
-        "from intravar.runs.engines import LocalEngine\n"
-        "for _ in LocalEngine(3).run(time.sleep, [0, 60]): print('one is done', flush=True)\n"
+        "from intravar.runs.engines import Engine\n"
+        "for _ in Engine(3).run(time.sleep, [0, 60]): print('one is done', flush=True)\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
@@ -258,12 +258,12 @@ def test_an_error_while_interrupted_is_an_interruption() -> None:
     # Whoever started the tests may have left it ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        assert endings.run(broken) == 130
+        assert commands.run(broken) == 130
     finally:
         signal.signal(signal.SIGINT, before)
 
 
 def test_signals_are_as_before_in_the_end() -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
-    assert endings.run(lambda: None) == 0
+    assert commands.run(lambda: None) == 0
     assert before == (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT))

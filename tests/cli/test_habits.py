@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import intravar
-from intravar.cli import endings
+from intravar.cli import commands
 from own_tables import COLUMNS, FAST, GOOD, Run
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -20,7 +20,7 @@ MEASURE = ["measure", "t.csv", *COLUMNS, *FAST, "--smallest-cell", "1", "--out",
 def test_nobody_reportable_has_an_exit_code_of_its_own(run: Run) -> None:
     Path("t.csv").write_text(GOOD)
     outcome = run(*MEASURE, "--min-panel", "100")
-    assert outcome.code == endings.NOBODY_REPORTABLE == 4
+    assert outcome.code == commands.NOBODY_REPORTABLE == 4
     assert "No physician has a figure" in outcome.out
     assert Path("o", "report.html").is_file()
     assert run(*MEASURE, "--min-panel", "100", "--replace", "--json").code == 4

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from intravar import Request
 from intravar.cli import Console
-from intravar.cli.check import print_blocks
 from intravar.documents import rule_blocks
 from intravar.publication.disclosure import without_figures
 from intravar.publication.results import KindOfPatients, Leaf, Location, Rule
@@ -22,7 +21,7 @@ def test_the_rule_and_where_the_discordance_lies_are_said() -> None:
         rule=Rule(0.8, weights, (), (leaf,)),
     )
     console = Console(width=200, record=True)
-    print_blocks(console, rule_blocks(decision, USUAL), "elsewhere")
+    console.show(rule_blocks(decision, USUAL), "elsewhere")
     told = console.export_text()
     assert "What the decisions depend on" in told
     assert "in this order: age 0.123, sex 0.010." in told

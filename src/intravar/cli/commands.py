@@ -1,31 +1,45 @@
-"""The command `intravar` as a whole, put together from its commands."""
+"""The command `intravar`: put together from its commands, how it begins and how it ends.
+
+Exit codes: 0 all went well; 2 the input or the machine, with what to do about it; 3 a study in
+which some methods failed; 4 a measurement in which nobody can be reported one by one; 1 a defect of
+intravar; 128 and the number of a signal that ended it, as is usual.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import threading
 import webbrowser
 from collections import UserDict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
 import intravar
-from intravar import cli
-from intravar.cli import endings
-from intravar.cli.options import described
-from intravar.errors import InputError
+from intravar.cli.options import as_command
+from intravar.errors import InputError, machine_fault, printable
 from intravar.writing import privacy_words
 
 if TYPE_CHECKING:
     from intravar.app.places import Places
 
-
+BAD_INPUT, DEFECT = 2, 1
+NOBODY_REPORTABLE = 4
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+#: Signals that ask a program to end; Windows has not all of them.
+_ENDING = [
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+]
 #: Every command, and the module and function behind it; a group of commands is a `Typer`.
 _COMMANDS = {
     "conditions": "study.conditions",
@@ -33,7 +47,7 @@ _COMMANDS = {
     "oracle": "study.oracle",
     "methods": "study.methods",
     "benchmark": "study.benchmark",
-    "check": "check.check",
+    "check": "measure.check",
     "measure": "measure.measure",
     "explain": "stored.explain",
     "compare": "stored.compare",
@@ -41,8 +55,11 @@ _COMMANDS = {
     "report": "stored.report",
     "sheet": "stored.sheet",
     "app": "commands.app_in_browser",
-    "review": "review.group",
+    "review": "stored.review_group",
 }
+WITHOUT_EXTRA = (
+    "the app takes an extra that is not installed: pip install 'intravar[app,files,excel]'"
+)
 
 
 class _WhenAskedFor(UserDict[str, Any]):
@@ -53,77 +70,16 @@ class _WhenAskedFor(UserDict[str, Any]):
         loaded = getattr(import_module(f"intravar.cli.{module}"), function)
         if not isinstance(loaded, typer.Typer):
             command, loaded = loaded, typer.Typer(add_completion=False, rich_markup_mode=None)
-            loaded.command(name)(command)
+            loaded.command(name)(as_command(command))
         click_command = get_command(loaded)
         click_command.name = name
         return click_command
 
 
 class _Commands(TyperGroup):
-    """Keeps typer from ending a command on its own where we have better words for it."""
-
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self.commands = _WhenAskedFor(_COMMANDS)
-
-    def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        with _own_endings():
-            return super().make_context(*args, **kwargs)
-
-    def invoke(self, ctx: Any) -> Any:
-        with _own_endings():
-            return super().invoke(ctx)
-
-
-@contextmanager
-def _own_endings() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError as error:
-        raise endings.ClosedPipeError from error
-    except KeyboardInterrupt as error:
-        raise endings.Stopped(signal.SIGINT) from error
-
-
-WITHOUT_EXTRA = (
-    "the app takes an extra that is not installed: pip install 'intravar[app,files,excel]'"
-)
-
-
-@described(
-    folders="FOLDERS: Folders that the app may open. Default: this one.",
-    results="Folder for results. Default: intravar-results in the first folder.",
-    port="Port on this computer. Default: any free one.",
-    demo="Open with an example measured.",
-    browser="--browser/--no-browser: Open the browser.",
-)
-def app_in_browser(
-    folders: list[Path] | None = None,
-    results: Path | None = None,
-    port: int | None = None,
-    demo: bool = False,
-    browser: bool = True,
-) -> None:
-    """Choose a table, measure and read the result in your browser, without a shell.
-
-    The app listens on this computer alone, behind a token in its address; nothing leaves the
-    machine. It can open files in FOLDERS and nowhere else. Ctrl-C ends it.
-    """
-    try:
-        from intravar.app.server import serve
-    except ImportError as error:
-        raise InputError(WITHOUT_EXTRA) from error
-
-    def ready(address: str, places: Places) -> None:
-        cli.say(f"open: {address}")
-        cli.say(f"folders: {', '.join(map(str, places.folders))}; results: {places.results}")
-        if words := privacy_words(places.results):
-            cli.say(words, err=True)
-        cli.say("Ctrl-C ends the app; a measurement that runs then ends with it")
-        if browser:
-            webbrowser.open(address)
-
-    serve(folders or [Path.cwd()], results=results, port=port or 0, demo=demo, ready=ready)
 
 
 app = typer.Typer(
@@ -153,3 +109,147 @@ def _options(
     ] = False,
 ) -> None:
     pass
+
+
+def app_in_browser(
+    folders: Annotated[
+        list[Path] | None, "FOLDERS: Folders that the app may open. Default: this one."
+    ] = None,
+    results: Annotated[
+        Path | None, "Folder for results. Default: intravar-results in the first folder."
+    ] = None,
+    port: Annotated[int | None, "Port on this computer. Default: any free one."] = None,
+    demo: Annotated[bool, "Open with an example measured."] = False,
+    browser: Annotated[bool, "--browser/--no-browser: Open the browser."] = True,
+) -> None:
+    """Choose a table, measure and read the result in your browser, without a shell.
+
+    The app listens on this computer alone, behind a token in its address; nothing leaves the
+    machine. It can open files in FOLDERS and nowhere else. Ctrl-C ends it.
+    """
+    try:
+        from intravar.app.server import serve
+    except ImportError as error:
+        raise InputError(WITHOUT_EXTRA) from error
+
+    def ready(address: str, places: Places) -> None:
+        say(f"open: {address}")
+        say(f"folders: {', '.join(map(str, places.folders))}; results: {places.results}")
+        if words := privacy_words(places.results):
+            say(words, err=True)
+        say("Ctrl-C ends the app; a measurement that runs then ends with it")
+        if browser:
+            webbrowser.open(address)
+
+    serve(folders or [Path.cwd()], results=results, port=port or 0, demo=demo, ready=ready)
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print a line that holds text from others, with nothing in it that a terminal obeys."""
+    print(printable(str(text)), file=sys.stderr if err else sys.stdout, flush=True)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line."""
+    words = sys.argv[1:] if arguments is None else arguments
+    sys.exit(run(lambda: app(args=words, prog_name="intravar")))
+
+
+class Stopped(BaseException):
+    """A signal asked us to end; as an exception it lets everybody tidy up on the way."""
+
+
+def run(command: Callable[[], object]) -> int:
+    """Run a command and return the exit code; errors are said, not raised."""
+    _open_closed_streams()
+    try:
+        with _signals() as interrupted:
+            try:
+                try:
+                    command()
+                    code = 0
+                except SystemExit as left:
+                    # typer words errors of usage; what else it ends on its own is told by us.
+                    reason = left.__context__ and (left.__context__.__cause__ or left.__context__)
+                    if isinstance(reason, BrokenPipeError | KeyboardInterrupt):
+                        raise reason from None
+                    code = left.code if isinstance(left.code, int) else int(left.code is not None)
+                sys.stdout.flush()
+            except BaseException as error:
+                code, words = _ending(error, interrupted.is_set())
+                with suppress(OSError):
+                    if words:
+                        say(f"intravar: {words}", err=True)
+            return code
+    finally:
+        # What could not be printed is dropped; Python would try, and fail, once more at the end.
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                with suppress(OSError, ValueError, AttributeError):
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _ending(error: BaseException, interrupted: bool) -> tuple[int, str]:
+    """Return the exit code of an error, and what is said about it."""
+    if isinstance(error, BrokenPipeError):
+        return CLOSED_PIPE, ""  # without a word, as programs in a pipe do
+    if isinstance(error, Stopped):
+        (number,) = error.args
+        return 128 + number, f"ended by {signal.Signals(number).name}"
+    # What was being loaded when Ctrl-C came may have turned it into an error of its own.
+    if interrupted or isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, "interrupted"
+    if isinstance(error, InputError):
+        return BAD_INPUT, error.on_command_line
+    if words := machine_fault(error):
+        return BAD_INPUT, words
+    # Loaded where it is asked for: once nothing else helps.
+    from intravar.sources.defects import defect_lines
+
+    return DEFECT, "\nintravar: ".join(defect_lines(error))
+
+
+def _open_closed_streams() -> None:
+    """Let streams that were closed by whoever started us lead nowhere.
+
+    Otherwise Python has no stream to print to, and the next file to be opened would take its place.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
+@contextmanager
+def _signals() -> Iterator[threading.Event]:
+    """Turn signals into exceptions; yield what tells whether Ctrl-C was among them."""
+    interrupted = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if number != signal.SIGINT:
+            raise Stopped(number)
+        if interrupted.is_set():
+            os._exit(INTERRUPTED)  # asked twice: at once, without tidying up
+        interrupted.set()
+        raise KeyboardInterrupt
+
+    # What is ignored stays so: that is what nohup does.
+    before: dict[int, Any] = {
+        number: signal.signal(number, stop)
+        for number in (signal.SIGINT, *_ENDING)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        yield interrupted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

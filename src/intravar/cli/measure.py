@@ -1,18 +1,17 @@
-"""The command `measure`: every physician of a user's own table."""
+"""The commands `check` and `measure`, on a user's own table."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import intravar
 from intravar import cli, documents, measurement, publication, runs, sources
-from intravar.cli import endings, options
-from intravar.cli.check import print_blocks
+from intravar.cli.commands import NOBODY_REPORTABLE
 from intravar.errors import flag_of
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
@@ -20,30 +19,116 @@ from intravar.writing import privacy_words
 
 if TYPE_CHECKING:
     from intravar.measurement.result import Measurement
+    from intravar.preparation.check import Check
     from intravar.publication import Decision, Joint, Published
     from intravar.wording import Words
 
+#: Physicians without a figure who are named for one reason; --json names all.
+MOST_NAMED = 10
 COMPILING = "the first measurement after installation compiles: about 10 s more, once"
 KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
 NOT_RANKED = (
     "Not for comparing {deciders} with each other: see the verdict. Rows are in the order of "
     "names{ranges}."
 )
-
-
-@options.of_request(
-    out="Folder of the results.",
-    replace="Overwrite the result of another request.",
-    pairs_in_report="Embed discordant pairs (patient-level!).",
+AFTER = (
+    "If a column is known only after the decision, name it with --after; "
+    "compared by it, every {decider} looks consistent."
 )
+
+
+def check(
+    source: str,
+    request: Annotated[Request, "methods", "random_state", "min_reliability"],
+    show_names: bool = False,
+    key: Path | None = None,
+    quiet: bool = False,
+    verbose: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Look at your own table: its quality, panel sizes, leaks, and what measuring would take.
+
+    Nothing is measured and nothing is written. Physicians are counted and not named, unless asked.
+    Several decisions are looked at one after the other.
+    """
+    from intravar.preparation.check import checked_each  # loads what reads and computes
+
+    secret = None if key is None else publication.read_key(key)
+    console = cli.Console(highlight=False, quiet=quiet)
+    answers: dict[str, Any] = {}
+    several = len(request.decisions) > 1
+    for decision, checked in checked_each(source, request).items():
+        called: dict[str, str] | None = None
+        names = [str(name) for name in checked.panels.table["physician"]]
+        if show_names:
+            called = {name: name for name in names}
+        elif secret is not None:
+            called = publication.Pseudonyms.of(names, secret).by_name
+        cannot = publication.unmeasurable(checked, called)
+        answers[decision] = publication.plain(
+            publication.published_check(checked, several=several)
+        ) | {
+            "not_measurable": cannot,
+            "estimated_seconds": round(checked.cost.here().seconds, 1),
+        }
+        if not as_json:
+            _print_check(console, checked, cannot, several)
+            if verbose:
+                _print_request(console, checked.request)
+    if as_json:
+        asked = answers if several else answers[request.decision]
+        typer.echo(json.dumps(asked, indent=1, default=str))
+
+
+def _print_check(
+    console: cli.Console, check: Check, cannot: list[dict[str, Any]], several: bool
+) -> None:
+    words = check.request.words
+    columns = publication.column_rows(check, several=several)
+    console.show([documents.columns_table(columns, words)], "see --json")
+    console.print()
+    console.say(*publication.check_lines(check, several=several))
+    # How many physicians can have no figure and why; and who, if they have been named.
+    if cannot:
+        console.print()
+        console.say("without a figure:")
+    for row in cannot:
+        count = words.counted(row["n_physicians"])
+        console.say(f"  {count}: {row['reason']} ({row['n_patients']})")
+        named = row.get("physicians", [])
+        console.say(*(f"    {name}" for name in named[:MOST_NAMED]))
+        if len(named) > MOST_NAMED:
+            console.say(f"    and {len(named) - MOST_NAMED:,} more")
+    if cannot and "physicians" not in cannot[0]:
+        console.say(
+            "  (--show-names names them; --key gives the pseudonyms of an earlier measurement)"
+        )
+    _print_leaks(console, check.leak_lines(), words)
+
+
+def _print_request(console: cli.Console, request: Request) -> None:
+    console.print()
+    console.say(request.to_toml().rstrip())
+
+
+def _print_leaks(console: cli.Console, lines: list[str], words: Words) -> None:
+    """Say loudly which columns may give the decision away."""
+    if not lines:
+        return
+    console.print()
+    console.say("POSSIBLE LEAKS: these columns may give the decision away", style="bold red")
+    console.say(*(f"  {line}" for line in lines), style="red")
+    console.say(words.fill(AFTER))
+
+
 def measure(
     source: str,
     request: Request,
-    out: Path = Path("intravar-measurement"),
-    replace: bool = False,
+    out: Annotated[Path, "Folder of the results."] = Path("intravar-measurement"),
+    replace: Annotated[bool, "Overwrite the result of another request."] = False,
     show_names: bool = False,
     key: Path | None = None,
-    pairs_in_report: bool = False,
+    pairs_in_report: Annotated[bool, "Embed discordant pairs (patient-level!)."] = False,
     memory: str | None = None,
     workers: int | None = None,
     engine: str = "local",
@@ -93,9 +178,10 @@ def measure(
         console = cli.Console(highlight=False, quiet=quiet)
         _print_all(console, measured, published, out)
         if verbose:
-            cli.print_request(console, request, measured.seconds)
+            _print_request(console, request)
+            console.say(*(f"{name}: {value:.1f} s" for name, value in measured.seconds.items()))
     if not any(each.n_reportable + each.n_banded for each in published.decisions):
-        raise typer.Exit(endings.NOBODY_REPORTABLE)
+        raise typer.Exit(NOBODY_REPORTABLE)
 
 
 def _print_all(console: cli.Console, results: Measurement, published: Published, out: Path) -> None:
@@ -110,7 +196,7 @@ def _print_all(console: cli.Console, results: Measurement, published: Published,
     for name, measured in results.decisions.items():
         leaks = measured.check.leak_lines()
         named = [f"{words.label(name)}: {line}" for line in leaks] if joint is not None else leaks
-        cli.print_leaks(console, named, words)
+        _print_leaks(console, named, words)
     for warning in dict.fromkeys(
         line for each in published.decisions for line in documents.new_warnings(each)
     ):
@@ -132,7 +218,7 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
     table = documents.decider_table(decision, words)
     shown = [row for row in table.rows if row.shown]
     if shown:
-        print_blocks(console, [table], "see physicians.csv")
+        console.show([table], "see physicians.csv")
         console.print()
         if not decision.n_ranked:
             ranges = ", those with a range last" * bool(decision.n_banded)
@@ -178,7 +264,7 @@ def _print_joint(console: cli.Console, joint: Joint, words: Words) -> None:
     table = documents.together_table(words, joint)
     silent = sum(not row.shown for row in table.rows)
     if silent < len(table.rows):
-        print_blocks(console, [table], "see joint.csv")
+        console.show([table], "see joint.csv")
         console.print()
     if joint.n_banded:
         few = f"{words.counted(joint.n_banded)} with a range: {publication.NOT_SHOWN}"

@@ -2,52 +2,45 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
-
-import typer
+from typing import Annotated
 
 import intravar
 from intravar import cli, publication, sources
-from intravar.cli.options import described, listed
+from intravar.cli.options import Answer, listed
 from intravar.errors import InputError
 from intravar.request import SMALLEST_CELL, WINDOW
 from intravar.writing import checked_target, make_private, privacy_words, whole_file
 
 
-@described(
-    source="URL: Folder or zip of CSV files, DuckDB file, or postgresql:// URL.",
-    drug="Concepts of the drug, with commas; NAME=CONCEPTS, once for each of several.",
-    covariates="age, sex, race, ethnicity, measurement:CONCEPT, condition:CONCEPT, drug:CONCEPT; "
-    "name=... names a column.",
-    out="Table of patients to write (.parquet or .csv).",
-    visits="Concepts of the visits that count.",
-    eligible="What must be recorded before, as in --covariates.",
-    window="Days within which the drug counts as given.",
-    new_users="--new-users/--all-users: Leave out who had the drug before.",
-    same_day="What was recorded on the visit's day counts.",
-    provider="Whose decision: visit, or drug where there is one.",
-    descendants="--descendants/--no-descendants: Descendants of the drug count.",
-    date="Name of a column for the date of the visit.",
-    schema="Schema of the tables.",
-)
 def omop(
-    source: str,
-    drug: list[str],
-    covariates: str = "age,sex",
-    out: Path = Path("patients.parquet"),
-    visits: str | None = None,
-    eligible: str | None = None,
-    window: int = WINDOW,
-    new_users: bool = True,
-    same_day: bool = False,
-    provider: str = "visit",
-    descendants: bool = True,
-    date: str | None = None,
-    schema: str | None = None,
-    as_json: bool = False,
-) -> None:
+    source: Annotated[str, "URL: Folder or zip of CSV files, DuckDB file, or postgresql:// URL."],
+    drug: Annotated[
+        list[str], "Concepts of the drug, with commas; NAME=CONCEPTS, once for each of several."
+    ],
+    covariates: Annotated[
+        str,
+        "age, sex, race, ethnicity, measurement:CONCEPT, condition:CONCEPT, drug:CONCEPT; "
+        "name=... names a column.",
+    ] = "age,sex",
+    out: Annotated[Path, "Table of patients to write (.parquet or .csv)."] = Path(
+        "patients.parquet"
+    ),
+    visits: Annotated[str | None, "Concepts of the visits that count."] = None,
+    eligible: Annotated[str | None, "What must be recorded before, as in --covariates."] = None,
+    window: Annotated[int, "Days within which the drug counts as given."] = WINDOW,
+    new_users: Annotated[
+        bool, "--new-users/--all-users: Leave out who had the drug before."
+    ] = True,
+    same_day: Annotated[bool, "What was recorded on the visit's day counts."] = False,
+    provider: Annotated[str, "Whose decision: visit, or drug where there is one."] = "visit",
+    descendants: Annotated[
+        bool, "--descendants/--no-descendants: Descendants of the drug count."
+    ] = True,
+    date: Annotated[str | None, "Name of a column for the date of the visit."] = None,
+    schema: Annotated[str | None, "Schema of the tables."] = None,
+) -> Answer:
     """Build a table of patients from OMOP CDM 5.4, ready for 'intravar check' and 'measure'.
 
     One row per person at the first eligible visit: who decided, whether each drug was given, and
@@ -77,9 +70,7 @@ def omop(
         else:
             beside.write_text(publication.safe_csv(patients.table), "utf-8")
     steps = {words: publication.shown(count, SMALLEST_CELL) for words, count in patients.steps}
-    if as_json:
-        typer.echo(json.dumps({"out": str(out), "steps": steps}, indent=1))
-        return
+    yield {"out": str(out), "steps": steps}
     for words, count in steps.items():
         cli.say(f"{words}: {count}")
     cli.say(f"table of patients (patient-level): {out}")
@@ -97,6 +88,6 @@ def omop(
             return
     dated = "" if date is None else f" --date {shlex.quote(date)}"
     decisions = shlex.quote(",".join(patients.decisions))
-    typer.echo(
+    cli.say(
         f"next: intravar check {out} --physician {sources.PHYSICIAN} --decision {decisions}{dated}"
     )

@@ -1,20 +1,24 @@
-"""Options of the commands: their words, those that several share, and the fields of a request."""
+"""Commands made of functions: parameters become options, and what is yielded is for `--json`."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import Field, fields
-from functools import wraps
+from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any, TypeAlias, get_args, get_origin
 
 import typer
 
 from intravar.errors import flag_of
 from intravar.request import Request, requested
 
+#: What a command with `--json` yields: its answer, which ends it there. Without, it goes on to
+#: print the same for people.
+Answer: TypeAlias = Iterator[object]
 #: What the options mean that several commands have.
 SHARED = {
     "source": "INPUT: CSV, TSV, Parquet, Excel, DuckDB or SQLite file, folder of Parquet parts, "
@@ -33,29 +37,59 @@ SHARED = {
     "piped": "",
 }
 _HEAD = re.compile(r"^(--[\w/ -]+|[A-Z]+\d?): ")
-Command = Callable[..., None]
+_KEYWORD = Parameter.KEYWORD_ONLY
 
 
-def described(**words: str) -> Callable[[Command], Command]:
-    """Give the parameters of a command their words in the help.
+def as_command(function: Callable[..., object]) -> Callable[..., None]:
+    """Return a function as typer makes a command of it.
 
-    Words may begin with flags, `--json: `, where the name of the parameter does not tell them, or
-    with what an argument is called, `DIR: `. Without a word the help does not show the option.
-    What is annotated for typer stays as it is.
+    The help of a parameter is the text in its annotation, or that of its name in `SHARED`. It may
+    begin with flags, `--json: `, where the name of the parameter does not tell them, or with what
+    an argument is called, `DIR: `. An option without a text is hidden. A request becomes an option
+    per field, but those that its annotation lists; a function that yields has `--json`.
     """
+    own = dict(inspect.signature(function, eval_str=True).parameters)
+    yields = inspect.isgeneratorfunction(function)
+    asked: dict[str, Field[Any]] = {}
+    options: list[Parameter] = []
+    if "request" in own:
+        left_out = get_args(own.pop("request").annotation)[1:]
+        asked = {each.name: each for each in fields(Request) if each.name not in left_out}
+        words = Parameter("words", _KEYWORD, default=None, annotation=Path | None)
+        options = [*map(_field_option, asked.values()), _option(words)]
+    if yields:
+        own["as_json"] = Parameter("as_json", _KEYWORD, default=False, annotation=bool)
+    declared = [_option(each) for each in own.values()]
 
-    def decorated(command: Command) -> Command:
-        own = inspect.signature(command, eval_str=True).parameters.values()
-        return _with_parameters(command, [_declared(each, SHARED | words) for each in own])
+    def command(**given: Any) -> None:
+        as_json = given.pop("as_json") if yields else False
+        if asked:
+            values = {name: (each, given.pop(name)) for name, each in asked.items()}
+            chosen = {
+                name: tuple(listed(value)) if str(each.type).startswith("tuple") else value
+                for name, (each, value) in values.items()
+                if value not in (None, [])
+            }
+            chosen["words"] = given.pop("words")
+            given["source"], given["request"] = requested(given["source"], None, chosen)
+        answers: Any = function(**given)
+        for answer in answers or ():
+            if as_json:
+                typer.echo(json.dumps(answer, indent=1, default=str))
+                return
 
-    return decorated
+    parameters = [*declared[: bool(asked)], *options, *declared[bool(asked) :]]
+    command.__doc__, command.__name__ = function.__doc__, function.__name__
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
 
 
-def _declared(own: inspect.Parameter, words: Mapping[str, str]) -> inspect.Parameter:
-    """Make an option of a parameter, or an argument if its words call it so."""
-    if own.name not in words or get_origin(own.annotation) is Annotated:
-        return own
-    text = words[own.name]
+def _option(own: Parameter) -> Parameter:
+    """Make an option of a parameter, or an argument if its text calls it so."""
+    kind, text = own.annotation, SHARED.get(own.name, "")
+    if get_origin(kind) is Annotated:
+        kind, text = get_args(kind)
     head = _HEAD.match(text)
     text = text[head.end() :] if head else text
     if head and not head[1].startswith("--"):
@@ -63,74 +97,23 @@ def _declared(own: inspect.Parameter, words: Mapping[str, str]) -> inspect.Param
     else:
         flags = head[1].split() if head else [flag_of(own.name)]
         declared = typer.Option(*flags, help=text or None, hidden=not text)
-    return own.replace(annotation=Annotated[own.annotation, declared])
+    return own.replace(kind=_KEYWORD, annotation=Annotated[kind, declared])
 
 
-def _with_parameters(command: Command, parameters: Sequence[inspect.Parameter]) -> Command:
-    """Let typer see other parameters than a function has."""
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
-    return command
-
-
-def of_request(*left_out: str, **words: str) -> Callable[[Command], Command]:
-    """Give a command the fields of a request as options, but those that mean nothing to it.
-
-    The command takes the source and the request; whatever else it declares stays its own, with
-    its words as in :func:`described`.
-    """
-    asked = {each.name: each for each in fields(Request) if each.name not in left_out}
-
-    def decorated(command: Command) -> Command:
-        own = dict(inspect.signature(command, eval_str=True).parameters)
-        source = _declared(own.pop("source"), SHARED)
-        del own["request"]
-        others = [
-            _declared(each.replace(kind=inspect.Parameter.KEYWORD_ONLY), SHARED | words)
-            for each in own.values()
-        ]
-
-        @wraps(command)
-        def wrapped(source: str, **given: Any) -> None:
-            values = {name: given.pop(name) for name in asked}
-            options = {
-                name: _value(asked[name], value)
-                for name, value in values.items()
-                if value not in (None, [])
-            }
-            table, request = requested(source, None, options | {"words": given.pop("words")})
-            command(source=table, request=request, **given)
-
-        file = inspect.Parameter(
-            "words", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Path | None
-        )
-        options = [*map(_option, asked.values()), _declared(file, SHARED)]
-        return _with_parameters(wrapped, [source, *options, *others])
-
-    return decorated
-
-
-def _option(asked: Field[Any]) -> inspect.Parameter:
-    """Make an option of a field; what is not given stays None."""
-    kind = str(asked.type)
-    several, again = kind.startswith("tuple"), kind == "Labels"
+def _field_option(asked: Field[Any]) -> Parameter:
+    """Make an option of a request's field; what is not given stays None."""
+    kind, words = str(asked.type), asked.metadata["words"]
     python: Any = int if kind.startswith("int") else float if kind.startswith("float") else str
-    words = asked.metadata["words"]
-    if several:
+    if kind == "Labels":
+        python = list[str]
+    if kind.startswith("tuple"):
         words = words.replace(".", ", with commas between.", 1)
     if asked.default not in (None, "", ()):
         words = f"{words} Default: {asked.default}."
     declared = typer.Option(flag_of(asked.name), help=words, show_default=False)
-    return inspect.Parameter(
-        asked.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[(list[str] if again else python) | None, declared],
+    return Parameter(
+        asked.name, _KEYWORD, default=None, annotation=Annotated[python | None, declared]
     )
-
-
-def _value(asked: Field[Any], given: Any) -> Any:
-    return tuple(listed(given)) if str(asked.type).startswith("tuple") else given
 
 
 def listed(names: str | None) -> list[str]:

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from rich import console
@@ -21,11 +21,12 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text as Text
 
+from intravar import documents
 from intravar.errors import InputError, printable
+from intravar.processes import Listener
 
 if TYPE_CHECKING:
-    from intravar.request import Request
-    from intravar.wording import Words
+    from intravar.documents.blocks import Block
 
 
 def table(
@@ -74,12 +75,17 @@ class Console(console.Console):
         for line in lines:
             self.print(Text(line, style=style))
 
+    def show(self, blocks: Sequence[Block], where: str) -> None:
+        """Print blocks of a document; `where` holds columns that the terminal has no room for."""
+        for part in documents.printed(blocks, self.width, where):
+            self.print(part)
+
     def on_broken_pipe(self) -> NoReturn:
-        """Leave the ending to :mod:`intravar.cli.endings`."""
+        """Leave the ending to :mod:`intravar.cli.commands`."""
         raise BrokenPipeError
 
 
-class _TimeLeft:
+class _Timed(Listener):
     """Tells how long a step will go on, from what its parts have taken so far."""
 
     _first: tuple[int, float] | None = None
@@ -92,7 +98,7 @@ class _TimeLeft:
         return (time.monotonic() - since) * (total - done) / (done - first)
 
 
-class StepLines(_TimeLeft):
+class StepLines(_Timed):
     """Tells the program that started this how it goes on; ends when that program does.
 
     Every line on standard error is a JSON object. When standard input closes, this is as Ctrl-C:
@@ -114,7 +120,7 @@ class StepLines(_TimeLeft):
     def step(self, words: str, seconds: float | None = None) -> None:
         """See :class:`intravar.processes.Listener`."""
         self._first = None
-        _line(step=words, seconds=seconds)
+        _line(step=words, left=seconds)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
         """See :class:`intravar.processes.Listener`."""
@@ -136,101 +142,61 @@ def _interrupt_when_closed() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-class StepProgress(_TimeLeft):
+class StepProgress(_Timed):
     """Shows the step that runs, how long it has taken and how long it should.
 
-    Parameters
-    ----------
-    console
-        Where to show it; a terminal gets a line that moves, anything else one line per step.
-    every
-        Whether short steps make a plain line too.
+    A terminal gets a line that moves. Anything else gets one line per step, or, for `every` short
+    one, too: short steps, whose time nobody estimates, make no line, so that an error is the only
+    one.
     """
 
     def __init__(self, console: Console, *, every: bool = False) -> None:
-        self._console = console
-        self._every = every
+        self._console, self._every, self._moves = console, every, console.is_terminal
         columns = SpinnerColumn(), TimeElapsedColumn(), "{task.description} {task.fields[more]}"
-        self._live = Progress(*columns, console=console, transient=True, refresh_per_second=4)
+        self._live = Progress(*columns, console=console, transient=True, disable=not self._moves)
 
     def __enter__(self) -> StepProgress:
-        if self._console.is_terminal:
-            self._live.start()
+        self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._finish()
-        if self._console.is_terminal:
-            self._live.stop()
+        self._live.stop()
 
     def step(self, words: str, seconds: float | None = None) -> None:
-        """See :class:`intravar.processes.Listener`.
-
-        Short steps, whose time nobody estimates, make no plain line: an error is then the only one.
-        """
+        """See :class:`intravar.processes.Listener`."""
         self._finish()
         self._first = None
         about = f"(about {_time(seconds)})" if seconds and seconds >= 10 else ""
         self._live.add_task(escape(words), more=about)
-        if not self._console.is_terminal and (seconds is not None or self._every):
-            self._console.print(f"{words} {about}".strip(), "...", markup=False, highlight=False)
+        if not self._moves and (seconds is not None or self._every):
+            self._console.say(f"{words} {about}".strip() + " ...")
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
-        """See :class:`intravar.processes.Listener`.
-
-        What parts have taken tells the time that is left better than any estimate.
-        """
+        """See :class:`intravar.processes.Listener`."""
+        # What parts have taken tells the time that is left better than any estimate.
         left = self._left(done, total, left)
-        parts = [
-            f"{done} of {total} parts",
-            f"about {_time(left)} left" if left is not None and done < total else "",
-            words,
-        ]
-        line = ", ".join(each for each in parts if each)
+        about = f"about {_time(left)} left" if left is not None and done < total else ""
+        line = ", ".join(filter(None, [f"{done} of {total} parts", about, words]))
         for task in self._live.task_ids:
             self._live.update(task, more=escape(line))
         # One line for every tenth of all parts.
         tenth = 10 * done // total > 10 * (done - 1) // total
-        if not self._console.is_terminal and (self._every or done == total or tenth):
-            self._console.print(f"  {line}", markup=False, highlight=False)
+        if not self._moves and (self._every or done == total or tenth):
+            self._console.say(f"  {line}")
 
     def note(self, words: str) -> None:
         """See :class:`intravar.processes.Listener`."""
-        self._console.print(Text(words, style="bold red"))
+        self._console.say(words, style="bold red")
 
     def _finish(self) -> None:
         for task in self._live.tasks:
-            if self._console.is_terminal:
+            if self._moves:
                 took = _time(task.elapsed or 0.0)
-                line = Text.from_markup(f"  done: {task.description} ({took})", style="dim")
-                self._console.print(line)
+                self._console.print(f"  done: {task.description} ({took})", style="dim")
             self._live.remove_task(task.id)
 
 
 def _time(seconds: float) -> str:
     whole = round(seconds)
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"
-
-
-def print_request(
-    console: Console, request: Request, seconds: Mapping[str, float] | None = None
-) -> None:
-    """Print what was asked for, and what the steps took if that is known."""
-    console.print()
-    console.say(request.to_toml().rstrip())
-    for name, value in (seconds or {}).items():
-        console.say(f"{name}: {value:.1f} s")
-
-
-def print_leaks(console: Console, lines: list[str], words: Words) -> None:
-    """Say loudly which columns may give the decision away."""
-    if not lines:
-        return
-    console.print()
-    console.print("POSSIBLE LEAKS: these columns may give the decision away", style="bold red")
-    console.say(*(f"  {line}" for line in lines), style="red")
-    advice = (
-        "If a column is known only after the decision, name it with --after; "
-        "compared by it, every {decider} looks consistent."
-    )
-    console.say(words.fill(advice))

@@ -1,18 +1,17 @@
-"""The commands on stored results: explain, compare, report and sheet."""
+"""The commands on stored results: explain, compare, report, sheet, and the blind review."""
 
 from __future__ import annotations
 
-import json
 import webbrowser
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import intravar
-from intravar import cli, documents, publication
-from intravar.cli.check import print_blocks
-from intravar.cli.options import described
+from intravar import cli, documents, publication, review
+from intravar.cli.options import Answer, as_command
 from intravar.errors import InputError, errors_in
 from intravar.study import report as study_report
 from intravar.writing import checked_target, privacy_words, whole_file, write_private
@@ -22,21 +21,20 @@ if TYPE_CHECKING:
 
     from intravar.wording import Words
 
-
-@described(
-    physician="Pseudonym, or name. Default: the rule of all.",
-    most="Cases to show, the most telling first.",
-    decision="Which one, where several were measured.",
-    out="Write them to this CSV file instead.",
+HOW = (
+    "Two patients of the same physician, alike in the record, are set side by side. A reviewer who "
+    "sees neither the decision nor the physician says whether they are comparable."
 )
+WITHOUT_PDF = 'no PDF: get it with pip install "intravar[files]"'
+
+
 def explain(
     folder: Path,
-    physician: str | None = None,
-    most: int = 5,
-    decision: str | None = None,
-    out: Path | None = None,
-    as_json: bool = False,
-) -> None:
+    physician: Annotated[str | None, "Pseudonym, or name. Default: the rule of all."] = None,
+    most: Annotated[int, "Cases to show, the most telling first."] = 5,
+    decision: Annotated[str | None, "Which one, where several were measured."] = None,
+    out: Annotated[Path | None, "Write them to this CSV file instead."] = None,
+) -> Answer:
     """Show the decisions behind a physician's score, or the rule the data suggest.
 
     The decisions that surprised most stand beside patients alike who were decided the other way.
@@ -51,10 +49,8 @@ def explain(
     chosen = published.decisions[publication.chosen_decision(listed, decision)]
     words, console = published.words, cli.Console(highlight=False)
     if physician is None:
-        if as_json:
-            typer.echo(json.dumps(publication.plain(chosen.rule), indent=1))
-        else:
-            print_blocks(console, documents.rule_blocks(chosen, words), "see --json")
+        yield publication.plain(chosen.rule)
+        console.show(documents.rule_blocks(chosen, words), "see --json")
         return
     with errors_in(words):
         table = intravar.explain(folder, physician, most=most, decision=decision)
@@ -62,11 +58,10 @@ def explain(
     if out is not None:
         with whole_file(out) as beside:
             write_private(beside, f"# {warning}\n{publication.safe_csv(table)}".encode())
-        typer.echo("\n".join([warning, *filter(None, [privacy_words(out)]), str(out)]), err=True)
-    elif as_json:
-        typer.echo(json.dumps({"warning": warning, "pairs": table.to_dicts()}, indent=1))
-    else:
-        _print_cases(console, table, chosen.decision, words)
+        cli.say("\n".join(filter(None, [warning, privacy_words(out), str(out)])), err=True)
+        return
+    yield {"warning": warning, "pairs": table.to_dicts()}
+    _print_cases(console, table, chosen.decision, words)
 
 
 def _print_cases(console: cli.Console, table: pl.DataFrame, decision: str, words: Words) -> None:
@@ -75,15 +70,16 @@ def _print_cases(console: cli.Console, table: pl.DataFrame, decision: str, words
     cases = documents.case_blocks(table, decision, words, beside=beside)
     if not cases:
         console.say(documents.NO_CASES)
-    print_blocks(console, cases, "see --json")
+    console.show(cases, "see --json")
 
 
-@described(
-    first="DIR1: An earlier measurement.",
-    second="DIR2: A later one.",
-    exact="By exact figures of both private folders; do not hand this on.",
-)
-def compare(first: Path, second: Path, exact: bool = False, as_json: bool = False) -> None:
+def compare(
+    first: Annotated[Path, "DIR1: An earlier measurement."],
+    second: Annotated[Path, "DIR2: A later one."],
+    exact: Annotated[
+        bool, "By exact figures of both private folders; do not hand this on."
+    ] = False,
+) -> Answer:
     """Compare two stored measurements: what changed from the first to the second.
 
     Physicians are matched by the names in both private folders. Where these are not at hand they
@@ -92,28 +88,21 @@ def compare(first: Path, second: Path, exact: bool = False, as_json: bool = Fals
     """
     compared = publication.compare_each(first, second, exact=exact)
     changes = {name: each.naming(lambda called: called.flag) for name, each in compared.items()}
-    if as_json:
-        answer = {name: change.as_json() for name, change in changes.items()}
-        typer.echo(json.dumps(answer.get("", answer), indent=1))
-        return
-    console = cli.Console(highlight=False)
-    print_blocks(console, documents.comparison_blocks(changes), "see --json")
+    answer = {name: change.as_json() for name, change in changes.items()}
+    yield answer.get("", answer)
+    cli.Console(highlight=False).show(documents.comparison_blocks(changes), "see --json")
 
 
-@described(
-    folder="DIR: Folder that `benchmark` or `measure` wrote.",
-    open_it="--open: Open the page in the browser.",
-    formats="--format: With commas between: html, svg, png, pdf, latex of a study; html, pdf, "
-    "xlsx, docx of a measurement.",
-    paper="Of a measurement's PDF: a4 or letter.",
-)
 def report(
-    folder: Path,
-    open_it: bool = False,
-    formats: str = "html",
-    paper: str = "a4",
-    as_json: bool = False,
-) -> None:
+    folder: Annotated[Path, "DIR: Folder that `benchmark` or `measure` wrote."],
+    open_it: Annotated[bool, "--open: Open the page in the browser."] = False,
+    formats: Annotated[
+        str,
+        "--format: With commas between: html, svg, png, pdf, latex of a study; html, pdf, xlsx, "
+        "docx of a measurement.",
+    ] = "html",
+    paper: Annotated[str, "Of a measurement's PDF: a4 or letter."] = "a4",
+) -> Answer:
     """Make the report again from stored results, as page or as files; nothing is run.
 
     Of a measurement it reads what was published, never the private folder.
@@ -122,36 +111,32 @@ def report(
         written = documents.write_files(folder, formats, paper)
     else:
         written = study_report.write_report(folder, formats)
-    _say_files(written, as_json)
     if open_it:
         for path in (path for path in written if path.name == "report.html"):
             webbrowser.open(path.resolve().as_uri())
+    yield written
+    cli.say("\n".join(map(str, written)))
 
 
-WITHOUT_PDF = 'no PDF: get it with pip install "intravar[files]"'
-
-
-@described(
-    out="Folder for the sheets; needed unless --exact is given.",
-    physician="Whose sheet: pseudonym, or name.",
-    everybody="--all: A sheet for every physician with a figure.",
-    formats="--format: html, pdf, or both with a comma. Default: both that can be made.",
-    names="Print names, from the private folder; the sheets are then private.",
-    cases="Add surprising decisions; patient-level, so the sheets are private.",
-    exact="Exact figures where a range is published; into the private folder.",
-)
 def sheet(
     folder: Path,
-    out: Path | None = None,
-    physician: str | None = None,
-    everybody: bool = False,
-    formats: str | None = None,
-    names: bool = False,
-    cases: bool = False,
-    exact: bool = False,
+    out: Annotated[Path | None, "Folder for the sheets; needed unless --exact is given."] = None,
+    physician: Annotated[str | None, "Whose sheet: pseudonym, or name."] = None,
+    everybody: Annotated[bool, "--all: A sheet for every physician with a figure."] = False,
+    formats: Annotated[
+        str | None, "--format: html, pdf, or both with a comma. Default: both that can be made."
+    ] = None,
+    names: Annotated[
+        bool, "Print names, from the private folder; the sheets are then private."
+    ] = False,
+    cases: Annotated[
+        bool, "Add surprising decisions; patient-level, so the sheets are private."
+    ] = False,
+    exact: Annotated[
+        bool, "Exact figures where a range is published; into the private folder."
+    ] = False,
     paper: str = "a4",
-    as_json: bool = False,
-) -> None:
+) -> Answer:
     """Write one printable page per physician, for that physician alone.
 
     Own figure among unnamed peers, what it does not mean, space for a comment. Files are named by
@@ -174,18 +159,112 @@ def sheet(
         exact=exact,
         paper=paper,
     )
-    _say_files(written.files, as_json)
     if formats is None and "pdf" not in asked:
         cli.say(WITHOUT_PDF, err=True)
     if cases:
         cli.say(publication.WARNING, err=True)
     if written.private and (words := privacy_words(written.files[0].parent)):
         cli.say(words, err=True)
+    yield written.files
+    cli.say("\n".join(map(str, written.files)))
 
 
-def _say_files(files: list[Path], as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps([str(path) for path in files]))
-    else:
-        for path in files:
-            cli.say(path)
+def plan(folder: Path) -> Answer:
+    """Print how wide the interval would be for 30, 60, 120 and 240 pairs."""
+    planned = review.plan(folder)
+    yield asdict(planned)
+    words = publication.read_published(folder).words
+    cli.say(
+        words.fill(
+            "{n_frame:,} pairs of {cases} are alike in the record; of 100, "
+            "{record:.0f} were decided differently.",
+            n_frame=planned.n_frame,
+            record=100 * planned.record,
+        )
+    )
+    basis = "as reviewed so far" if planned.reviewed else "a guess, before anything is reviewed"
+    first, second = (round(100 * share) for share in planned.comparable)
+    cli.say(
+        f"Thought comparable: {first} of 100 pairs decided differently, {second} of 100 decided "
+        f"alike ({basis})."
+    )
+    heads = ("pairs", "of 100 comparable pairs", "95 % interval", "as published")
+    rows = [
+        (
+            f"{each.n_pairs}",
+            f"{100 * each.discordance:.0f}",
+            _interval(each.low, each.high),
+            _interval(each.published_low, each.published_high),
+        )
+        for each in planned.sizes
+    ]
+    cli.Console(highlight=False).print(cli.table(heads, rows, right=heads))
+    cli.say("Published figures are rounded, with few pairs more so: small numbers must not show.")
+
+
+def draw(
+    folder: Path,
+    out: Annotated[Path, "Folder of the packet; must be new."],
+    pairs: Annotated[int, "Pairs to draw."] = 120,
+    more: Annotated[int | None, "Pairs to add to those drawn before."] = None,
+    reviewers: Annotated[int, "How many people review."] = 1,
+    twice: Annotated[
+        float | None, "Share that two people review. Default: 0.2 if there are two."
+    ] = None,
+    each: Annotated[bool, "Equally many pairs of every physician."] = False,
+    show: Annotated[
+        list[str] | None, "Column that reviewers see besides; may be given again."
+    ] = None,
+    replace: Annotated[bool, "Drop pairs that have answers already."] = False,
+) -> Answer:
+    """Draw pairs at random and write the packet for the reviewers.
+
+    The packet holds neither decisions nor physicians; which pairs were decided differently stays
+    in the private folder beside DIR. Everything in the packet is patient data.
+    """
+    drawn = review.draw(
+        folder,
+        out,
+        pairs=pairs,
+        more=more,
+        reviewers=reviewers,
+        twice=twice,
+        each=each,
+        show=tuple(show or ()),
+        replace_drawn=replace,
+    )
+    yield {"packet": str(out), "n_pairs": len(drawn)}
+    cli.say(f"{len(drawn):,} pairs: {out}")
+    if more is None and len(drawn) < pairs:
+        cli.say(f"Fewer than {pairs:,}: there are no more.")
+    cli.say("Open review.html, or fill in answers-R1.xlsx or answers-R1.csv.")
+    cli.say(review.NOTE)
+    if warning := privacy_words(out):
+        cli.say(f"warning: {warning}")
+    cli.say(f"Then: intravar review read {folder} FILES")
+
+
+def read(
+    folder: Path,
+    answers: Annotated[
+        list[Path] | None, "FILES: Answers: CSV, Excel, or what review.html saved."
+    ] = None,
+) -> Answer:
+    """Read answers, and add what they tell to the measurement and its pages."""
+    result = review.read(folder, answers or [])
+    yield asdict(result) | {"physicians": result.physicians.to_dicts()}
+    cli.say("\n".join(result.lines(publication.read_published(folder).words)))
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "nothing" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f}"
+
+
+review_group = typer.Typer(
+    help=f"Blind review of pairs of patients. {HOW}",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+for command in (plan, draw, read):
+    review_group.command(command.__name__)(as_command(command))

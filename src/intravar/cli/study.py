@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import intravar
 from intravar import cli, estimators
-from intravar.cli.options import described, listed
+from intravar.cli.options import Answer, listed
 from intravar.study import report, simulation
 from intravar.writing import Ledger
 
@@ -37,22 +37,21 @@ RESAMPLING_WARNING = (
     "warning: resampled patients meet their own copies, which agree by construction; "
     "nearest-neighbour methods then look far better or worse than they are"
 )
-_DRAWN = {
-    "condition": "CONDITION: Name of a condition; see `conditions`.",
-    "patients": "Number of patients instead of the condition's.",
-    "physicians": "Number of physicians instead of the condition's.",
-    "seed": "Seed of the draw instead of the condition's.",
-}
+Condition = Annotated[str, "CONDITION: Name of a condition; see `conditions`."]
+Patients = Annotated[int | None, "Number of patients instead of the condition's."]
+Physicians = Annotated[int | None, "Number of physicians instead of the condition's."]
+Seed = Annotated[int | None, "Seed of the draw instead of the condition's."]
 
 
-@described(everything="--all: List the grid of sizes and the other families as well.")
-def conditions(everything: bool = False, as_json: bool = False) -> None:
+def conditions(
+    everything: Annotated[
+        bool, "--all: List the grid of sizes and the other families as well."
+    ] = False,
+) -> Answer:
     """List the paper's 94 conditions with their rule in words and their seed."""
     known = simulation.all_conditions() if everything else simulation.conditions_of("paper")
     rows = [_condition_row(condition) for condition in known.values()]
-    if as_json:
-        typer.echo(json.dumps(rows, indent=1))
-        return
+    yield rows
     cells = [
         [
             row["condition"],
@@ -89,18 +88,13 @@ def _condition_row(condition: Scenario) -> dict[str, Any]:
     }
 
 
-@described(
-    out="File to write: .parquet or .csv.",
-    truth="--truth/--no-truth: Write the columns of the truth as well.",
-    **_DRAWN,
-)
 def simulate(
-    condition: str,
-    out: Path,
-    patients: int | None = None,
-    physicians: int | None = None,
-    seed: int | None = None,
-    truth: bool = True,
+    condition: Condition,
+    out: Annotated[Path, "File to write: .parquet or .csv."],
+    patients: Patients = None,
+    physicians: Physicians = None,
+    seed: Seed = None,
+    truth: Annotated[bool, "--truth/--no-truth: Write the columns of the truth as well."] = True,
 ) -> None:
     """Simulate a cohort and write it to a file, one row per patient.
 
@@ -115,14 +109,12 @@ def simulate(
     cli.say(f"written to {out}")
 
 
-@described(**_DRAWN | {"condition": "CONDITION: Name of a condition. Default: score2."})
 def oracle(
-    condition: str = "score2",
-    patients: int | None = None,
-    physicians: int | None = None,
-    seed: int | None = None,
-    as_json: bool = False,
-) -> None:
+    condition: Annotated[str, "CONDITION: Name of a condition. Default: score2."] = "score2",
+    patients: Patients = None,
+    physicians: Physicians = None,
+    seed: Seed = None,
+) -> Answer:
     """Print what an oracle that knows the truth finds, beside the paper's figures.
 
     One row per group of physicians: the expected discordance D* = 2 p_high (1 - p_high), and the
@@ -132,9 +124,7 @@ def oracle(
         condition, random_state=seed, n_patients=patients, n_physicians=physicians
     )
     truth = intravar.oracle(cohort)
-    if as_json:
-        typer.echo(json.dumps(truth.to_dicts(), indent=1))
-        return
+    yield truth.to_dicts()
     cli.say(f"{cohort!r}\n")
     paper = intravar.study.GROUP_TABLES.get(condition)
     rows = []
@@ -160,8 +150,7 @@ def oracle(
         cli.say(f"{row['physician']}: undefined, {row['reason']}")
 
 
-@described()
-def methods(as_json: bool = False) -> None:
+def methods() -> Answer:
     """List the methods."""
     rows = [
         {
@@ -174,9 +163,7 @@ def methods(as_json: bool = False) -> None:
         }
         for name, method in estimators.METHODS.items()
     ]
-    if as_json:
-        typer.echo(json.dumps(rows, indent=1))
-        return
+    yield rows
     cells = [
         [str(row["method"]), "yes" if row["supervised"] else "no", str(row["idea"])] for row in rows
     ]
@@ -184,27 +171,22 @@ def methods(as_json: bool = False) -> None:
     cli.Console().print(cli.table(heads, cells, unbroken=("method",)))
 
 
-@described(
-    conditions="CONDITIONS: Names of conditions, or all (the paper's 94), quick, or a family: "
-    "grid, stress, course, multi, review. Default: score2.",
-    methods="Names of methods with commas between, or all.",
-    replicates="Independent draws of every condition.",
-    out="Folder of the results.",
-    fresh="Discard what an earlier run left in the folder.",
-    allow_mixed="Keep results of other versions or settings.",
-    resample_patients="Make replicates by resampling the patients of the first (misleading; see "
-    "docs).",
-)
 def benchmark(
-    conditions: list[str] | None = None,
-    methods: str = "all",
-    replicates: int = 1,
+    conditions: Annotated[
+        list[str] | None,
+        "CONDITIONS: Names of conditions, or all (the paper's 94), quick, or a family: grid, "
+        "stress, course, multi, review. Default: score2.",
+    ] = None,
+    methods: Annotated[str, "Names of methods with commas between, or all."] = "all",
+    replicates: Annotated[int, "Independent draws of every condition."] = 1,
     workers: int | None = None,
     engine: str = "local",
-    out: Path = Path("intravar-results"),
-    fresh: bool = False,
-    allow_mixed: bool = False,
-    resample_patients: bool = False,
+    out: Annotated[Path, "Folder of the results."] = Path("intravar-results"),
+    fresh: Annotated[bool, "Discard what an earlier run left in the folder."] = False,
+    allow_mixed: Annotated[bool, "Keep results of other versions or settings."] = False,
+    resample_patients: Annotated[
+        bool, "Make replicates by resampling the patients of the first (misleading; see docs)."
+    ] = False,
     as_json: bool = False,
 ) -> None:
     """Run methods on conditions and set their scores beside the truth and the paper.

@@ -33,7 +33,7 @@ from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked_each
 from intravar.preparation.cost import time_of_fit, time_of_others
-from intravar.processes import Listener, Nobody
+from intravar.processes import Listener
 from intravar.request import Request, requested, shown_fields
 from intravar.runs.settings import RunSettings, limits_of
 from intravar.seeds import stream
@@ -106,7 +106,7 @@ def measure(
     settings = settings or RunSettings()
     if n_jobs is not None:
         settings = replace(settings, n_jobs=n_jobs)
-    return measured(*requested(source, request, named), progress or Nobody(), settings, own=own)
+    return measured(*requested(source, request, named), progress or Listener(), settings, own=own)
 
 
 def _by_name(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Estimator]]:

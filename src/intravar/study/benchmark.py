@@ -25,7 +25,7 @@ import polars as pl
 
 from intravar.errors import InputError, renamed
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
-from intravar.processes import Listener, Nobody, count_workers
+from intravar.processes import Listener, count_workers
 from intravar.runs.engines import make_engine
 from intravar.runs.store import PartsFolder, locked, software_versions
 from intravar.study.grids import markdown
@@ -148,7 +148,7 @@ def benchmark(
     chosen, estimators = resolve_conditions(conditions), resolve_methods(methods)
     work, workers = make_engine(engine, n_jobs), count_workers(n_jobs)
     units = plan(chosen, estimators, replicates, replicates_are)
-    store, tell = Store(out), progress or Nobody()
+    store, tell = Store(out), progress or Listener()
     with store.held():
         if fresh:
             store.clear()
