@@ -66,7 +66,7 @@ def test_a_measurement_loads_nothing_that_it_does_not_use(tmp_path: Path) -> Non
     unused = (
         *("latent", "study", "review", "matching", "app", "estimators.glmm", "estimators.several"),
         *("sources.databases", "sources.omop", "measurement.wider", "publication.joint"),
-        *("runs.buckets", "runs.dask_engine", "documents.word", "cli.study"),
+        *("runs.buckets", "runs.engines", "documents.word", "cli.study"),
     )
     assert not [name for name in names if name.removeprefix("intravar.").startswith(unused)]
     assert len(names) <= MOST_LOADED

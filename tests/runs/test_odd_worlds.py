@@ -12,7 +12,7 @@ from intravar.estimators.evidence import no_differences
 from intravar.preparation.check import Check, checked
 from intravar.preparation.sample import as_measured, part_by_lot, rows_of, take_census
 from intravar.request import Request
-from intravar.runs.readings import SCHEMA, BucketRead, Others
+from intravar.runs.readings import SCHEMA, Others
 from intravar.runs.store import Parts
 from intravar.sources.reading import ROW, Scanned
 
@@ -228,7 +228,7 @@ def test_a_part_under_another_number_is_not_used(tmp_path: Path):
     nobody = pl.DataFrame()
     panels = pl.DataFrame(schema=SCHEMA)
     others = Others(panels, no_differences(), nobody, nobody, nobody, nobody, {}, {})
-    parts.keep(BucketRead(2, {"statin": others}))
+    parts.keep(2, {"statin": others})
     assert parts.kept(2) is not None
     for path in (tmp_path / "unfinished" / "read").glob("bucket-000002*"):
         (path.parent / path.name.replace("000002", "000001")).write_bytes(path.read_bytes())

@@ -6,7 +6,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,13 +47,14 @@ def read_others(
     of_one = max(most_read(each.prepared.observed.covariates.shape[1]) for each in checks.values())
     unread = to_be_read(census, check.beyond.drawn)
     buckets = deal_into_buckets(census, unread, limits.bucket_patients, of_one)
+    n_buckets = buckets[_BUCKET].n_unique()
     with _parts(_made_of(checks, census, limits), settings) as parts:
         # Another lot than that of the sample: nobody's part of it is read for being in it.
         seed = check.request.random_state + 1
-        parts.deal(buckets.n_buckets, lambda folder: scatter(census, buckets, folder, seed))
-        reads = {number: parts.kept(number) for number in range(buckets.n_buckets)}
+        parts.deal(n_buckets, lambda folder: scatter(census, buckets, of_one, folder, seed))
+        reads = {number: parts.kept(number) for number in range(n_buckets)}
         pending = [number for number, read in reads.items() if read is None]
-        told(buckets.n_buckets - len(pending), buckets.n_buckets)
+        told(n_buckets - len(pending), n_buckets)
 
         def tasks() -> Iterator[BucketTask]:
             for number in pending:
@@ -64,11 +64,11 @@ def read_others(
 
         if pending:
             engine = make_engine(settings.engine, limits.workers)
-            for read in engine.run(read_bucket, tasks()):
-                parts.keep(read)
-                reads[read.number] = read
-                told(sum(each is not None for each in reads.values()), buckets.n_buckets)
-        finished = [read.decisions for read in reads.values() if read is not None]
+            for number, read in engine.run(read_bucket, tasks()):
+                parts.keep(number, read)
+                reads[number] = read
+                told(sum(each is not None for each in reads.values()), n_buckets)
+        finished = [read for read in reads.values() if read is not None]
     return {name: _together([each[name] for each in finished]) for name in decisions}
 
 
@@ -132,28 +132,12 @@ def _made_of(checks: Mapping[str, Check], census: Census, limits: Limits) -> dic
 def _stored(source: str) -> list[list[Any]]:
     """Return size and time of the files of a source; nothing where it is no file."""
     path = Path(source)
-    if not path.exists():
-        return []
     files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    known = [(each.name, each.stat()) for each in files]
+    known = [(each.name, each.stat()) for each in files if each.exists()]
     return [[name, status.st_size, status.st_mtime_ns] for name, status in known]
 
 
-@dataclass(frozen=True, eq=False)
-class Buckets:
-    """Who is to be read, the bucket of each, and how many patients of one are read at most."""
-
-    codes: IntArray
-    bucket: IntArray
-    most: int
-
-    @property
-    def n_buckets(self) -> int:
-        """Number of buckets."""
-        return int(self.bucket.max()) + 1 if len(self.bucket) else 0
-
-
-def deal_into_buckets(census: Census, codes: IntArray, most: int, of_one: int) -> Buckets:
+def deal_into_buckets(census: Census, codes: IntArray, most: int, of_one: int) -> pl.DataFrame:
     """Fill buckets with physicians in order until they have so many patients; nobody is split.
 
     A bucket has `most` patients, unless one physician has more; `of_one` of each are read at most.
@@ -165,19 +149,18 @@ def deal_into_buckets(census: Census, codes: IntArray, most: int, of_one: int) -
             number, filled = number + 1, 0
         bucket[at] = number
         filled += size
-    return Buckets(codes, bucket, of_one)
+    return pl.DataFrame({CODE: codes, _BUCKET: bucket})
 
 
-def scatter(census: Census, buckets: Buckets, folder: Path, seed: int) -> None:
+def scatter(census: Census, buckets: pl.DataFrame, most: int, folder: Path, seed: int) -> None:
     """Write every bucket into a folder of its own, in one pass over the table.
 
-    Of a physician with more patients than are read, so many are drawn by lot.
+    Of a physician with more patients, `most` are drawn by lot.
     """
-    places = pl.DataFrame({CODE: buckets.codes, _BUCKET: buckets.bucket})
     target = pl.PartitionBy(folder, key=_BUCKET, include_key=False)
-    rows = part_by_lot(census, census.rows, buckets.codes, buckets.most, seed)
+    rows = part_by_lot(census, census.rows, buckets[CODE].to_numpy(), most, seed)
     try:
-        rows.join(places.lazy(), on=CODE, how="inner").sink_parquet(
+        rows.join(buckets.lazy(), on=CODE, how="inner").sink_parquet(
             target, compression="lz4", maintain_order=False, mkdir=True, engine="streaming"
         )
     except (pl.exceptions.PolarsError, OSError) as error:

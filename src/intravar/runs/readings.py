@@ -81,7 +81,7 @@ class BucketTask:
 
 @dataclass(frozen=True, eq=False)
 class Others:
-    """What was read of physicians beyond the sample, for one decision; they are told by number.
+    """What was read of physicians beyond the sample, for one decision; they have numbers.
 
     `panels` has a row per method and physician, `differences` the covariates that each weighs
     otherwise, `cases` the decisions that show scores at work, `pairs` those that may be reviewed,
@@ -103,19 +103,10 @@ class Others:
 TABLES = tuple(each.name for each in fields(Others) if "DataFrame" in str(each.type))
 
 
-@dataclass(frozen=True, eq=False)
-class BucketRead:
-    """What was read off a bucket, which is told by number, for every decision."""
-
-    number: int
-    decisions: Mapping[str, Others]
-
-
-def read_bucket(task: BucketTask) -> BucketRead:
-    """Score the physicians of a bucket by what was learned from others."""
+def read_bucket(task: BucketTask) -> tuple[int, dict[str, Others]]:
+    """Score the physicians of a bucket, for every decision; return its number as well."""
     rows = pl.concat([pl.read_parquet(io.BytesIO(part)) for part in task.content]).sort(ROW)
-    decisions = {name: _read(rows, by) for name, by in task.decisions.items()}
-    return BucketRead(task.number, decisions)
+    return task.number, {name: _read(rows, by) for name, by in task.decisions.items()}
 
 
 def _read(rows: pl.DataFrame, by: ReadBy) -> Others:
@@ -126,12 +117,11 @@ def _read(rows: pl.DataFrame, by: ReadBy) -> Others:
     ).select(name for name in rows.columns if not name.startswith(OWN))
     with counted_among(rows[ROW].to_numpy()):
         applied = by.recipe.apply(table)
-    nobody, differences = pl.DataFrame(), no_differences()
-    predicted = pl.DataFrame(schema=PATIENTS)
+    differences, predicted = no_differences(), pl.DataFrame(schema=PATIENTS)
     if applied is None:
         dropped = {INCOMPLETE: table.height} if roles.missing == "drop" else {}
-        panels = pl.DataFrame(schema=SCHEMA)
-        return Others(panels, differences, nobody, nobody, nobody, predicted, dropped, {})
+        panels, nobody = pl.DataFrame(schema=SCHEMA), (pl.DataFrame(),) * 3
+        return Others(panels, differences, *nobody, predicted, dropped, {})
     portion, _ = applied
     observed, tables = portion.observed, []
     source = rows[ROW].to_numpy().astype(np.int64)[portion.rows]

@@ -7,7 +7,9 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product, starmap
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import psutil
@@ -100,8 +102,7 @@ class RunSettings:
 RunSettings.__init__ = renamed(workers="n_jobs")(RunSettings.__init__)  # type: ignore[method-assign]
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """How many work at a time, and on how many patients."""
 
     workers: int
@@ -161,14 +162,12 @@ def parse_memory(text: str | float | None) -> float | None:
     if text is None:
         return None
     written = _SIZE.match(str(text))
-    if written is None or float(written[1]) <= 0:
-        raise InputError("{} is {!r}; give a size such as '4GB'", option("memory"), str(text))
-    step = 1024.0 if written[3] else 1000.0
-    size = float(round(float(written[1]) * step ** _UNITS.index(written[2].upper())))
+    size = 0.0
+    if written is not None:
+        step = 1024.0 if written[3] else 1000.0
+        size = float(round(float(written[1]) * step ** _UNITS.index(written[2].upper())))
     if size < LEAST_SENSIBLE:
-        raise InputError(
-            "{} is {!r}, {:.0f} bytes; give a size such as '4GB'", option("memory"), str(text), size
-        )
+        raise InputError("{} is {!r}; give a size such as '4GB'", option("memory"), str(text))
     return size
 
 
@@ -187,11 +186,10 @@ def within(
         return Limits(max(1, int(min(asked, available / each))), usual)
     if load.least() > memory:
         raise InputError(_refused(memory, load))
-    for n_workers in range(asked, 0, -1):
-        for patients in (usual, max(usual // 2, LEAST_BUCKET), LEAST_BUCKET):
-            if load.reading(n_workers, patients) <= memory:
-                return Limits(n_workers, patients)
-    return Limits(1, LEAST_BUCKET)
+    sizes = usual, max(usual // 2, LEAST_BUCKET), LEAST_BUCKET
+    choices = starmap(Limits, product(range(asked, 0, -1), sizes))
+    fitting = (each for each in choices if load.reading(*each) <= memory)
+    return next(fitting, Limits(1, LEAST_BUCKET))
 
 
 def _refused(memory: float, load: Load) -> str:

@@ -23,7 +23,7 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 from intravar.errors import InputError, option
-from intravar.runs.readings import TABLES, BucketRead, Others
+from intravar.runs.readings import TABLES, Others
 from intravar.writing import checksum, make_private_folder, record_checksum, sweep, whole_file
 
 _MADE_OF = "made-of.json"
@@ -117,15 +117,10 @@ class Parts:
     """
 
     def __init__(self, folder: Path, made_of: Mapping[str, Any]) -> None:
-        self.folder = folder
+        self.folder, self.patients = folder, folder / _PATIENTS
         self._made_of = json.loads(json.dumps(made_of, sort_keys=True, default=str))
         self._read = PartsFolder(folder / _READ)
         self._lock: FileLock | None = None
-
-    @property
-    def patients(self) -> Path:
-        """Where the buckets lie."""
-        return self.folder / _PATIENTS
 
     def open(self) -> None:
         """Take the folder for this run; what is not of the same measurement is removed."""
@@ -165,22 +160,22 @@ class Parts:
         write(make_private_folder(self.patients))
         write_record(noted, listing())
 
-    def keep(self, read: BucketRead) -> None:
+    def keep(self, number: int, decisions: Mapping[str, Others]) -> None:
         """Keep what was read off a bucket."""
         counts = {
             name: {"dropped": dict(each.dropped), "filled": dict(each.filled)}
-            for name, each in read.decisions.items()
+            for name, each in decisions.items()
         }
         tables = {
             f"{at}-{table}": getattr(each, table)
-            for at, each in enumerate(read.decisions.values())
+            for at, each in enumerate(decisions.values())
             for table in TABLES
         }
-        self._read.keep(_bucket(read.number), tables, {"number": read.number, "counts": counts})
+        self._read.keep(f"bucket-{number:06d}", tables, {"number": number, "counts": counts})
 
-    def kept(self, number: int) -> BucketRead | None:
+    def kept(self, number: int) -> dict[str, Others] | None:
         """Return what was read off a bucket before; None if it was not, or was changed since."""
-        name = _bucket(number)
+        name = f"bucket-{number:06d}"
         record = self._read.kept(name)
         try:
             if record is None or record["number"] != number:
@@ -190,13 +185,9 @@ class Parts:
                 files = {each: self._read.table(name, f"{at}-{each}") for each in TABLES}
                 tables: dict[str, Any] = {e: pl.read_parquet(path) for e, path in files.items()}
                 decisions[decision] = Others(**tables, **counts)
-            return BucketRead(number, decisions)
+            return decisions
         except (OSError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
             return None
-
-
-def _bucket(number: int) -> str:
-    return f"bucket-{number:06d}"
 
 
 def _emptied(folder: Path) -> None:

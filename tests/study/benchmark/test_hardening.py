@@ -16,7 +16,7 @@ import intravar
 import intravar.writing
 from intravar.errors import InputError
 from intravar.estimators import Euclidean
-from intravar.runs.engines import LocalEngine
+from intravar.runs.engines import Engine
 from intravar.runs.store import software_versions
 from intravar.writing import record_checksum
 from study.benchmark.small import SMALL
@@ -233,7 +233,7 @@ def killed(task: int) -> int:
 @pytest.mark.skipif(os.name != "posix", reason="dies as a process of POSIX does")
 def test_a_killed_worker_is_said() -> None:
     with pytest.raises(InputError, match="a worker was killed, most likely .* memory"):
-        list(LocalEngine(2).run(killed, range(8)))
+        list(Engine(2).run(killed, range(8)))
 
 
 def test_versions_are_those_of_the_run() -> None:
