@@ -55,13 +55,13 @@ _LIMITS: dict[str, tuple[Callable[[float], bool], str]] = {
     ),
 }
 
-#: Letters of a word, of a label and of a title at the most.
-LONGEST_WORD, LONGEST_LABEL, LONGEST_TITLE = 40, 80, 120
-
-SUFFIX = ".toml"
-#: Entry of `[words]` that names a file of words which an institution keeps.
-FILE = "file"
-#: Words that are given for one and for several.
+#: What the policies are called, and what they may be.
+_POLICIES = {
+    "missing": ("policy for missing values", get_args(Missing)),
+    "repeated": ("policy for repeated patients", get_args(Repeated)),
+}
+#: Letters at the most of words that stand in sentences; two words are given for one and several.
+_LONGEST = {"decider_word": 40, "case_word": 40, "decision_word": 40, "labels": 80, "title": 120}
 _PAIRS = ("decider_word", "case_word")
 #: What fields were called before; old files and programs still say so.
 _OLD_NAMES = {"seed": "random_state"}
@@ -165,24 +165,42 @@ class Request:
         for name in ("physician", "decision"):
             if not getattr(self, name):
                 raise InputError("{} is not given; name a column of the table", option(name))
-        for what, given, known in (
-            ("policy for missing values", self.missing, get_args(Missing)),
-            ("policy for repeated patients", self.repeated, get_args(Repeated)),
-        ):
-            if given not in known:
+        for name, (what, known) in _POLICIES.items():
+            if (given := getattr(self, name)) not in known:
                 raise unknown_name(what, given, known, remedy=", ".join(known))
-        self._check_decisions()
-        self._check_population()
         for name, (fits, remedy) in _LIMITS.items():
             if not fits(value := getattr(self, name)):
                 raise InputError("{} is {:g}; {}", option(name), value, remedy)
-        told = {name: checked_pair(name, getattr(self, name)) for name in _PAIRS}
-        told["decision_word"] = checked_word("decision_word", self.decision_word)
-        told["title"] = checked_word("title", self.title, LONGEST_TITLE)
-        for name, word in told.items():
-            object.__setattr__(self, name, word)
-        for _, label in self.labels:
-            checked_word("labels", label, LONGEST_LABEL)
+        self._check_columns()
+
+    def _check_columns(self) -> None:
+        """Refuse columns that do not go together."""
+        named = replace(self, order=()).decisions if self.order else ()
+        if sorted(named) != sorted(self.order):
+            raise InputError(
+                "{} is {}, the decisions are {}; name each of them once",
+                option("order"),
+                ", ".join(self.order),
+                ", ".join(named),
+            )
+        if self.period is not None and self.date is None:
+            raise InputError(
+                "{} needs {}; name the column of dates", option("period"), option("date")
+            )
+        if self.where is None:
+            return
+        # Loaded where it is asked for: most tables hold the patients that are meant.
+        from intravar.where import columns_of
+
+        chosen_by = columns_of(self.where)
+        for decision in (self.decision, *self.decisions):
+            if decision in chosen_by:
+                raise InputError(
+                    "{} names '{}', which is the decision; rows that are chosen by what was "
+                    "decided say nothing about deciding, leave it out",
+                    option("where"),
+                    decision,
+                )
 
     @property
     def decisions(self) -> tuple[str, ...]:
@@ -217,38 +235,6 @@ class Request:
             )
             for name in names
         }
-
-    def _check_decisions(self) -> None:
-        if not self.order:
-            return
-        named = replace(self, order=()).decisions
-        if sorted(named) != sorted(self.order):
-            raise InputError(
-                "{} is {}, the decisions are {}; name each of them once",
-                option("order"),
-                ", ".join(self.order),
-                ", ".join(named),
-            )
-
-    def _check_population(self) -> None:
-        if self.period is not None and self.date is None:
-            raise InputError(
-                "{} needs {}; name the column of dates", option("period"), option("date")
-            )
-        if self.where is None:
-            return
-        # Loaded where it is asked for: most tables hold the patients that are meant.
-        from intravar.where import columns_of
-
-        named = columns_of(self.where)
-        for decision in (self.decision, *self.decisions):
-            if decision in named:
-                raise InputError(
-                    "{} names '{}', which is the decision; rows that are chosen by what was "
-                    "decided say nothing about deciding, leave it out",
-                    option("where"),
-                    decision,
-                )
 
     @property
     def seed(self) -> int:
@@ -294,14 +280,9 @@ class Request:
 
         What things are called changes no result.
         """
-        mine = self.as_dict()
-        sections = [section for section in {**mine, **other} if section != "words"]
-        return [
-            name
-            for section in sections
-            for name in {**mine.get(section, {}), **_section(other, section)}
-            if mine.get(section, {}).get(name) != _section(other, section).get(name)
-        ]
+        mine, theirs = ({**stored, "words": {}} for stored in (self.as_dict(), other))
+        mine, theirs = _entries(mine), _entries(theirs)
+        return [name for name in mine | theirs if mine.get(name) != theirs.get(name)]
 
 
 # The old names of fields are taken with a warning.
@@ -313,31 +294,33 @@ def in_section(section: str) -> list[Field[Any]]:
     return [each for each in fields(Request) if each.metadata["section"] == section]
 
 
-def _section(stored: Mapping[str, Any], section: str) -> Mapping[str, Any]:
-    """Return a stored section with its entries by the names of today."""
-    entries = stored.get(section)
-    if not isinstance(entries, Mapping):
-        return {}
-    return {_OLD_NAMES.get(name) or name: value for name, value in entries.items()}
+def _entries(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of all sections, by the names of today."""
+    return {
+        _OLD_NAMES.get(name) or name: value
+        for entries in stored.values()
+        if isinstance(entries, Mapping)
+        for name, value in entries.items()
+    }
 
 
 def _checked(asked: Field[Any], value: Any) -> Any:
     """Bring a value into the shape of its field, or say what it should be."""
-    kind = str(asked.type)
+    kind, name = str(asked.type), asked.name
     if value is None and "None" in kind:
         return None
     if kind.startswith("tuple"):
-        return _names(asked.name, value)
+        return _names(name, value)
     if kind == "Labels":
-        return _labels(asked.name, value)
+        return _labels(name, value)
     if kind.startswith("int") and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind.startswith("float") and isinstance(value, int | float):
         return float(value)
     if kind.startswith(("str", "Missing", "Repeated")) and isinstance(value, str):
-        return value
+        return value if name not in _LONGEST else _checked_word(name, value, pair=name in _PAIRS)
     wanted = {"int": "a whole number", "float": "a number"}.get(kind.partition(" ")[0], "a text")
-    raise InputError("{} is {!r}; give {}", option(asked.name), value, wanted)
+    raise InputError("{} is {!r}; give {}", option(name), value, wanted)
 
 
 def _names(name: str, value: Any) -> tuple[str, ...]:
@@ -362,7 +345,8 @@ def _labels(name: str, value: Any) -> Labels:
         column, label = pair if isinstance(pair, tuple | list) and len(pair) == 2 else ("", "")
         if not (isinstance(column, str) and isinstance(label, str) and column.strip()):
             raise InputError("{} has {!r}; give COLUMN=label", option(name), each)
-        labels[column.strip()] = label if isinstance(label, SharedLabel) else label.strip()
+        checked = _checked_word(name, label)
+        labels[column.strip()] = label if isinstance(label, SharedLabel) else checked
     return tuple(labels.items())
 
 
@@ -370,20 +354,14 @@ class SharedLabel(str):
     """A label of a file that several tables share: a table may lack the column."""
 
 
-def read_words(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the words that an institution keeps in a TOML file: the fields of a `[words]` section.
-
-    They are `decider_word`, `case_word`, `decision_word`, `title` and `[labels]`.
-    """
-    words = _flat({"words": _read_toml(path)}, path)
-    labels = _labels("labels", words.pop("labels", ()))
-    return words | {"labels": tuple((name, SharedLabel(text)) for name, text in labels)}
-
-
 def _with_file(path: str | os.PathLike[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields, and those of a file of words where they are not given."""
-    words = read_words(path)
-    labels = dict(words.pop("labels")) | dict(_labels("labels", given.get("labels", ())))
+    """Return fields, and the words of a file that an institution keeps where they are not given.
+
+    The file holds the entries of a `[words]` section.
+    """
+    words = fields_of({"words": _read_toml(path)}, path)
+    shared = {name: SharedLabel(text) for name, text in _labels("labels", words.pop("labels", ()))}
+    labels = shared | dict(_labels("labels", given.get("labels", ())))
     return words | dict(given) | ({"labels": tuple(labels.items())} if labels else {})
 
 
@@ -398,7 +376,7 @@ def _read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def is_request_file(source: Any) -> bool:
     """Tell whether a source is the name of a request's file."""
-    return isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == SUFFIX
+    return isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == ".toml"
 
 
 def read_request(path: str | os.PathLike[str], **changes: Any) -> tuple[str, Request]:
@@ -413,33 +391,27 @@ def read_request(path: str | os.PathLike[str], **changes: Any) -> tuple[str, Req
     if "://" not in source:
         source = str(Path(path).parent / source)
     words = stored.get("words")
-    shared = words.pop(FILE, None) if isinstance(words, dict) else None
-    given = _flat(stored, path) | changes
+    # A file of words which an institution keeps.
+    shared = words.pop("file", None) if isinstance(words, dict) else None
+    given = fields_of(stored, path) | changes
     if shared is not None:
         given = _with_file(Path(path).parent / str(shared), given)
     return source, Request(**given)
 
 
-def request_of(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> Request:
-    """Return the request of its sections, as they are stored in a file."""
-    return Request(**_flat(stored, path))
-
-
-def _flat(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, Any]:
+def fields_of(stored: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the fields of a request from its sections, as they are stored in a file."""
     sections = {each.metadata["section"] for each in fields(Request)}
-    given: dict[str, Any] = {}
     for section, values in stored.items():
         if section not in sections:
             raise unknown_name("section", section, sections, remedy=f"in '{path}'")
         if not isinstance(values, Mapping):
             raise InputError(f"[{section}] in '{path}' is {values!r}; it holds entries of its own")
         known = [each.name for each in in_section(section)]
-        entries = _section(stored, section)
-        for name in entries:
+        for name in _entries({section: values}):
             if name not in known:
                 raise unknown_name(f"entry of [{section}]", name, known, remedy=f"in '{path}'")
-        given |= entries
-    return given
+    return _entries(stored)
 
 
 def shown_fields(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -453,7 +425,7 @@ def requested(
     """Return source and request: of a file if the source is one, changed by the options.
 
     Options that are None are not given; fields go by their old names, too. `words` names a file of
-    words, see :func:`read_words`.
+    words that an institution keeps.
     """
     known = [each.name for each in fields(Request)]
     given: dict[str, Any] = {}
@@ -475,55 +447,34 @@ def requested(
     return source, Request(**given)
 
 
-def checked_pair(name: str, asked: str | None) -> str | None:
-    """Return a word for one and several, or say what is wrong with it.
-
-    Examples
-    --------
-    >>> checked_pair("decider_word", " hospital, hospitals")
-    'hospital,hospitals'
-    >>> checked_pair("decider_word", "judge")
-    Traceback (most recent call last):
-    intravar.errors.InputError: decider_word is 'judge'; give one and several with a comma \
-between, such as judge,judges
-    """
-    if asked is None:
-        return None
-    parts = [part.strip() for part in asked.split(",")]
-    if len(parts) != 2 and asked.strip():
-        raise InputError(
-            "{} is '{}'; give one and several with a comma between, such as {},{}s",
-            option(name),
-            _shown(asked),
-            _shown(parts[0]),
-            _shown(parts[0]),
-        )
-    return ",".join(str(checked_word(name, part)) for part in parts)
-
-
-def checked_word(name: str, asked: str | None, longest: int = LONGEST_WORD) -> str | None:
+def _checked_word(name: str, asked: str, *, pair: bool = False) -> str:
     """Return a word of others that may stand in every sentence, or say what is wrong with it."""
-    if asked is None:
-        return None
+    shown = printable(" ".join(asked.split()))[:60]
+    if pair and asked.strip():
+        parts = asked.split(",")
+        if len(parts) != 2:
+            one = printable(parts[0].strip())[:60]
+            raise InputError(
+                "{} is '{}'; give one and several with a comma between, such as {},{}s",
+                option(name),
+                shown,
+                one,
+                one,
+            )
+        return ",".join(_checked_word(name, part) for part in parts)
     word = " ".join(unicodedata.normalize("NFC", asked).split(" ")).strip()
     if not word:
         raise InputError("{} is empty; give a word, or leave it out", option(name))
     if printable(word) != word or set(word) & set("\n\t"):
         raise InputError(
-            "{} is '{}'; it holds characters that are not text, leave them out",
-            option(name),
-            _shown(word),
+            "{} is '{}'; it holds characters that are not text, leave them out", option(name), shown
         )
-    if len(word) > longest:
+    if len(word) > _LONGEST[name]:
         raise InputError(
             "{} has {} letters ('{}'); give {} at the most",
             option(name),
             len(word),
-            _shown(word),
-            longest,
+            shown,
+            _LONGEST[name],
         )
     return word
-
-
-def _shown(text: str) -> str:
-    return printable(" ".join(text.split()))[:60]

@@ -30,7 +30,7 @@ from intravar import writing
 from intravar.errors import InputError, option
 from intravar.publication import results
 from intravar.publication.results import Decision, Joint, Published, frame_of, rows_of, schema_of
-from intravar.request import Request, request_of
+from intravar.request import Request, fields_of
 from intravar.wording import Sentence
 
 #: Raised by a release whose files have other fields than those of the one before.
@@ -167,7 +167,7 @@ class _Reader:
             inner = get_args(each)
             if each is Request and isinstance(value, dict):
                 try:
-                    return request_of(value, self.file)
+                    return Request(**fields_of(value, self.file))
                 except InputError as error:
                     raise _unfit(self.file, where, f"does not fit ({error})") from error
             if is_dataclass(each) and isinstance(value, dict):
