@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intravar.app.desk import screen
 from intravar.app.draft import (
     ON_SCREEN,
     OPERATORS,
@@ -21,7 +22,6 @@ from intravar.app.draft import (
     opened,
 )
 from intravar.app.places import Measured
-from intravar.app.rendering import screen
 from intravar.errors import InputError, Option
 from intravar.request import Request
 from intravar.where import columns_of, read_population

@@ -1,4 +1,4 @@
-"""What the app remembers while it runs: places, choices, the helper and the measurement."""
+"""What screens share: templates, and what the app remembers while it runs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,59 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from starlette.responses import RedirectResponse, Response
+from jinja2 import Environment
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from intravar.app.draft import Draft
+from intravar.app.draft import CONDITIONS, FIELDS, OPERATORS, READING, USES, Draft
 from intravar.app.helper import Helper
 from intravar.app.job import Job
-from intravar.app.places import Places
+from intravar.app.places import Places, key_of
+from intravar.documents.colours import INKS, style_of
+from intravar.documents.html import environment, template_text
 from intravar.errors import InputError
+from intravar.version import __version__
 
 #: Seconds after which a screen says that something is still being done.
 PATIENCE = 0.1
+#: What every template knows; the steps of the way are for whoever wants to know where they are.
+KNOWN = {
+    "steps": ("Table", "Columns", "Check", "Measure", "Result"),
+    "version": __version__,
+    "n_conditions": CONDITIONS,
+    "operators": OPERATORS,
+    "uses": USES,
+    "fields": FIELDS,
+    "reading": READING,
+}
+
+
+@cache
+def _environment() -> Environment:
+    templates = environment("intravar.app", {"key": key_of})
+    templates.globals |= KNOWN
+    return templates
+
+
+def screen(name: str, /, status: int = 200, **content: Any) -> HTMLResponse:
+    """Return a screen."""
+    template = _environment().get_template(f"{name}.html.j2")
+    return HTMLResponse(template.render(content), status)
+
+
+def style(request: Request) -> Response:
+    """Return the style of all screens: that of the pages, and the app's own."""
+    text = style_of(INKS) + template_text("base.css") + template_text("app.css", "intravar.app")
+    return Response(text, media_type="text/css")
+
+
+def script(request: Request) -> Response:
+    """Return the script of all screens."""
+    return Response(template_text("app.js", "intravar.app"), media_type="text/javascript")
 
 
 class WaitingError(Exception):
@@ -113,3 +153,9 @@ async def _soon(words: str, answer: Future[Any]) -> Any:
     if not answer.done():
         raise WaitingError(words)
     return answer.result()
+
+
+def desk_of(request: Request) -> Desk:
+    """Return what screens share."""
+    desk: Desk = request.app.state.desk
+    return desk

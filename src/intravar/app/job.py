@@ -27,7 +27,7 @@ State = Literal["running", "stopping", "done", "stopped", "refused", "failed"]
 GRACE = 20.0
 #: By so much it steps back behind other processes.
 NICENESS = 5
-#: Exit codes of the command, see `intravar.cli.endings`.
+#: Exit codes of the command, see `intravar.cli.commands`.
 _STATES: dict[int, State] = {0: "done", 4: "done", 2: "refused", 130: "stopped"}
 KILLED = (
     "the measurement was ended by the system, most likely because there was not enough memory; "
@@ -106,16 +106,15 @@ class Job:
             lines = [_line(text) for text in log.read().decode("utf-8", "replace").splitlines()]
         times = [line["at"] for line in lines if "at" in line]
         now = time.time() if running else max(times, default=self._begun)
-        steps = [(at, line) for at, line in enumerate(lines) if "step" in line]
-        parts = [line for line in lines[steps[-1][0] :] if "done" in line] if steps else []
         so_far = now - self._begun
+        steps = [line for line in lines if "step" in line]
+        # What was said last about the time that is left, of a step or of its parts.
+        last: dict[str, Any] = next((line for line in reversed(lines) if "left" in line), {})
         # What has taken longer than expected will go on a little longer.
         left = max(self.expected - so_far, so_far / 10)
-        if parts and parts[-1]["left"] is not None:
-            left = max(left, parts[-1]["left"])
-        elif steps and steps[-1][1].get("seconds"):
-            left = max(left, steps[-1][1]["at"] + steps[-1][1]["seconds"] - now)
-        ends = [*(line["at"] for _, line in steps[1:]), None if running else now]
+        if last.get("left") is not None:
+            left = max(left, last["at"] + last["left"] - now)
+        ends = [*(line["at"] for line in steps[1:]), None if running else now]
         notes = [line["note"] for line in lines if "note" in line]
         if state == "stopped":
             notes = [KEPT] if unfinished_folder(self.out).is_dir() else []
@@ -126,10 +125,10 @@ class Job:
             "share": 1.0 if state == "done" else min(so_far / max(so_far + left, 1e-9), 0.99),
             "left": time_words(left),
             "so_far": time_words(so_far),
-            "parts": "{done} of {total} parts".format_map(parts[-1]) if parts else "",
+            "parts": "{done} of {total} parts".format_map(last) if "done" in last else "",
             "steps": [
                 {"words": line["step"], "took": end and time_words(end - line["at"])}
-                for (_, line), end in zip(steps, ends, strict=False)
+                for line, end in zip(steps, ends, strict=False)
             ],
             "notes": notes,
         }

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -132,16 +133,12 @@ class Places:
     def measurements(self, folder: Path | None = None) -> list[Measured]:
         """Return the measurements that lie in a folder, the newest first; the results' if none."""
         place = folder or self.results
-        paths = place.iterdir() if place.is_dir() else ()
         measured = []
-        for path in paths:
-            if path.name.startswith("."):
-                continue
-            with suppress(InputError):  # what is none, or cannot be read, is not listed
-                stored = read_published(path)
-                verdict = stored.first.verdict if stored.joint is None else SEVERAL
-                when = datetime.fromtimestamp((path / SUMMARY).stat().st_mtime)
-                measured.append(Measured(path, f"{when:%Y-%m-%d %H:%M}", verdict))
+        for path in place.iterdir() if place.is_dir() else ():
+            # What is none, or cannot be read, is not listed.
+            with suppress(InputError, OSError):
+                if not path.name.startswith("."):
+                    measured.append(_measured(path, (path / SUMMARY).stat().st_mtime))
         return sorted(measured, key=lambda each: each.when, reverse=True)
 
     def opened(self, key: str) -> tuple[Path, Published]:
@@ -173,6 +170,14 @@ class Places:
     def tables(self) -> Path:
         """Return the private folder of uploaded tables."""
         return make_private_folder(self.results / "tables")
+
+
+@lru_cache(maxsize=1_000)
+def _measured(folder: Path, changed: float) -> Measured:
+    """Return a measurement; it is read again once its folder has changed."""
+    stored = read_published(folder)
+    verdict = stored.first.verdict if stored.joint is None else SEVERAL
+    return Measured(folder, f"{datetime.fromtimestamp(changed):%Y-%m-%d %H:%M}", verdict)
 
 
 def _not_taken(folder: Path, stem: str, endings: str = "") -> Path:

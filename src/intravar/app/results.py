@@ -11,10 +11,8 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
-from intravar.app.desk import Desk
+from intravar.app.desk import Desk, desk_of, screen
 from intravar.app.places import OutsideError, key_of, plain_name
-from intravar.app.rendering import screen
-from intravar.app.tables import desk_of
 from intravar.documents.sheet import with_figure
 from intravar.errors import InputError
 from intravar.publication.results import Published

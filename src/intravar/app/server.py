@@ -17,12 +17,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from intravar.app import results, tables
-from intravar.app.desk import Desk, WaitingError
+from intravar.app.desk import Desk, WaitingError, screen, script, style
 from intravar.app.draft import Draft, on_screen
 from intravar.app.guard import Guard
 from intravar.app.helper import DefectError
 from intravar.app.places import OutsideError, Places, key_of
-from intravar.app.rendering import screen, script, style
 from intravar.errors import InputError, machine_fault
 from intravar.sources.defects import defect_lines
 

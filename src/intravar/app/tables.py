@@ -9,11 +9,10 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from intravar.app.desk import Desk
+from intravar.app.desk import Desk, desk_of, screen
 from intravar.app.draft import READING, Draft, on_screen, opened
 from intravar.app.job import Job
 from intravar.app.places import OutsideError, plain_name
-from intravar.app.rendering import screen
 from intravar.errors import InputError
 from intravar.publication.files import private_folder
 from intravar.writing import make_private, make_private_folder, write_private
@@ -22,12 +21,6 @@ EXAMPLE_FILE = "example.csv"
 MAKING = "Making the example"
 #: Bytes that are read of an upload at a time.
 AT_A_TIME = 1_000_000
-
-
-def desk_of(request: Request) -> Desk:
-    """Return what screens share."""
-    desk: Desk = request.app.state.desk
-    return desk
 
 
 def _to(place: str) -> RedirectResponse:
