@@ -104,7 +104,7 @@ class RowError(InputError):
 
     def __init__(self, row: int, message: str, *values: object) -> None:
         self.row, self._template, self._values = row, message, values
-        super().__init__(message.replace("{row}", f"in data row {row + 1}"), *values)
+        super().__init__(message, *values, row=f"in data row {row + 1}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let it come back from another process."""
@@ -112,11 +112,7 @@ class RowError(InputError):
 
     def among(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> RowError:
         """Return the error for the same row, where the rows stood at these positions before."""
-        return self.at(int(rows[self.row]))
-
-    def at(self, row: int) -> RowError:
-        """Return the error for another row."""
-        return RowError(row, self._template, *self._values)
+        return RowError(int(rows[self.row]), self._template, *self._values)
 
 
 @contextmanager
@@ -171,21 +167,17 @@ def machine_fault(error: BaseException) -> str | None:
     """
     seen: BaseException | None = error
     for _ in range(10):  # a chain of causes may be a ring
-        if seen is None:
-            return None
-        if words := _said_of_machine(seen):
-            return words
-        seen = seen.__cause__ or seen.__context__
+        code: int | None = None
+        if isinstance(seen, MemoryError):
+            code = errno.ENOMEM
+        elif isinstance(seen, OSError):
+            code = seen.errno
+        elif foreign := _FOREIGN.search(str(seen)):
+            code = int(foreign[1])
+        if code in _MACHINE:
+            return _MACHINE[code]
+        seen = seen and (seen.__cause__ or seen.__context__)
     return None
-
-
-def _said_of_machine(error: BaseException) -> str | None:
-    if isinstance(error, MemoryError):
-        return _MACHINE[errno.ENOMEM]
-    if isinstance(error, OSError):
-        return _MACHINE.get(error.errno or 0)
-    foreign = _FOREIGN.search(str(error))
-    return _MACHINE.get(int(foreign[1])) if foreign else None
 
 
 #: What a terminal obeys or what turns a line round, other than newline and tab: the control
@@ -203,12 +195,7 @@ def printable(text: str) -> str:
     >>> printable("Müller-Lüdenscheidt, 上田")
     'Müller-Lüdenscheidt, 上田'
     """
-    return _OBEYED.sub(_visible, text)
-
-
-def _visible(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return _OBEYED.sub(lambda obeyed: ascii(obeyed[0])[1:-1], text)
 
 
 Given = ParamSpec("Given")

@@ -136,8 +136,8 @@ class Words(_Forms):
         >>> Words.of({"decider_word": "hospital,hospitals"}).deciders
         'hospitals'
         """
-        decider, deciders = pair_of(asked.get("decider_word"), (cls.decider, cls.deciders))
-        case, cases = pair_of(asked.get("case_word"), (cls.case, cls.cases))
+        decider, _, deciders = (asked.get("decider_word") or "physician,physicians").partition(",")
+        case, _, cases = (asked.get("case_word") or "patient,patients").partition(",")
         labels = asked.get("labels") or ()
         listed = labels.items() if isinstance(labels, Mapping) else labels
         return cls(
@@ -296,11 +296,3 @@ def naming(value: object, how: Callable[[Option], str]) -> object:
     values = (naming(each, how) for each in value.values)
     named = {name: naming(each, how) for name, each in value.named.items()}
     return value.words.fill(value.template, *values, **named)
-
-
-def pair_of(asked: str | None, usual: tuple[str, str]) -> tuple[str, str]:
-    """Split a word into one and several; the usual ones where none is asked for."""
-    if asked is None:
-        return usual
-    one, _, several = asked.partition(",")
-    return one.strip(), several.strip()

@@ -78,14 +78,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         beside.touch()
         yield beside
         os.replace(beside, target)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"cannot write '{target}': {reason}") from error
     except InputError:
         raise
     except Exception as error:
         # A library that writes by itself words a full disk in its own way.
-        if words := machine_fault(error):
+        own = (error.strerror or str(error)) if isinstance(error, OSError) else None
+        if words := own or machine_fault(error):
             raise InputError(f"cannot write '{target}': {words}") from error
         raise
     finally:
