@@ -16,28 +16,22 @@ from intravar.writing import checked_target, make_private, privacy_words, whole_
 
 def omop(
     source: Annotated[str, "URL: Folder or zip of CSV files, DuckDB file, or postgresql:// URL."],
-    drug: Annotated[
-        list[str], "Concepts of the drug, with commas; NAME=CONCEPTS, once for each of several."
-    ],
+    drug: Annotated[list[str], "Concepts of the drug, with commas; NAME=CONCEPTS where several."],
     covariates: Annotated[
         str,
         "age, sex, race, ethnicity, measurement:CONCEPT, condition:CONCEPT, drug:CONCEPT; "
         "name=... names a column.",
     ] = "age,sex",
-    out: Annotated[Path, "Table of patients to write (.parquet or .csv)."] = Path(
-        "patients.parquet"
-    ),
+    out: Annotated[Path, "Table to write (.parquet or .csv)."] = Path("patients.parquet"),
     visits: Annotated[str | None, "Concepts of the visits that count."] = None,
     eligible: Annotated[str | None, "What must be recorded before, as in --covariates."] = None,
     window: Annotated[int, "Days within which the drug counts as given."] = WINDOW,
     new_users: Annotated[
-        bool, "--new-users/--all-users: Leave out who had the drug before."
+        bool, "--new-users/--all-users: Leave out earlier users of the drug."
     ] = True,
     same_day: Annotated[bool, "What was recorded on the visit's day counts."] = False,
     provider: Annotated[str, "Whose decision: visit, or drug where there is one."] = "visit",
-    descendants: Annotated[
-        bool, "--descendants/--no-descendants: Descendants of the drug count."
-    ] = True,
+    descendants: Annotated[bool, "--descendants/--no-descendants: Count descendants."] = True,
     date: Annotated[str | None, "Name of a column for the date of the visit."] = None,
     schema: Annotated[str | None, "Schema of the tables."] = None,
 ) -> Answer:

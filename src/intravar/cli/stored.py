@@ -76,9 +76,7 @@ def _print_cases(console: cli.Console, table: pl.DataFrame, decision: str, words
 def compare(
     first: Annotated[Path, "DIR1: An earlier measurement."],
     second: Annotated[Path, "DIR2: A later one."],
-    exact: Annotated[
-        bool, "By exact figures of both private folders; do not hand this on."
-    ] = False,
+    exact: Annotated[bool, "By exact figures of private folders; do not hand this on."] = False,
 ) -> Answer:
     """Compare two stored measurements: what changed from the first to the second.
 
@@ -126,15 +124,9 @@ def sheet(
     formats: Annotated[
         str | None, "--format: html, pdf, or both with a comma. Default: both that can be made."
     ] = None,
-    names: Annotated[
-        bool, "Print names, from the private folder; the sheets are then private."
-    ] = False,
-    cases: Annotated[
-        bool, "Add surprising decisions; patient-level, so the sheets are private."
-    ] = False,
-    exact: Annotated[
-        bool, "Exact figures where a range is published; into the private folder."
-    ] = False,
+    names: Annotated[bool, "Print names (private folder); the sheets are then private."] = False,
+    cases: Annotated[bool, "Add surprising decisions; patient-level: sheets are private."] = False,
+    exact: Annotated[bool, "Exact figures instead of ranges; into the private folder."] = False,
     paper: str = "a4",
 ) -> Answer:
     """Write one printable page per physician, for that physician alone.
@@ -208,13 +200,9 @@ def draw(
     pairs: Annotated[int, "Pairs to draw."] = 120,
     more: Annotated[int | None, "Pairs to add to those drawn before."] = None,
     reviewers: Annotated[int, "How many people review."] = 1,
-    twice: Annotated[
-        float | None, "Share that two people review. Default: 0.2 if there are two."
-    ] = None,
+    twice: Annotated[float | None, "Share that two people review. Default: 0.2 if two do."] = None,
     each: Annotated[bool, "Equally many pairs of every physician."] = False,
-    show: Annotated[
-        list[str] | None, "Column that reviewers see besides; may be given again."
-    ] = None,
+    show: Annotated[list[str] | None, "Column that reviewers see, too; may be given again."] = None,
     replace: Annotated[bool, "Drop pairs that have answers already."] = False,
 ) -> Answer:
     """Draw pairs at random and write the packet for the reviewers.
@@ -246,9 +234,7 @@ def draw(
 
 def read(
     folder: Path,
-    answers: Annotated[
-        list[Path] | None, "FILES: Answers: CSV, Excel, or what review.html saved."
-    ] = None,
+    answers: Annotated[list[Path] | None, "FILES: CSV, Excel, or what review.html saved."] = None,
 ) -> Answer:
     """Read answers, and add what they tell to the measurement and its pages."""
     result = review.read(folder, answers or [])

@@ -44,9 +44,7 @@ Seed = Annotated[int | None, "Seed of the draw instead of the condition's."]
 
 
 def conditions(
-    everything: Annotated[
-        bool, "--all: List the grid of sizes and the other families as well."
-    ] = False,
+    everything: Annotated[bool, "--all: The grid of sizes and the other families as well."] = False,
 ) -> Answer:
     """List the paper's 94 conditions with their rule in words and their seed."""
     known = simulation.all_conditions() if everything else simulation.conditions_of("paper")
@@ -185,7 +183,7 @@ def benchmark(
     fresh: Annotated[bool, "Discard what an earlier run left in the folder."] = False,
     allow_mixed: Annotated[bool, "Keep results of other versions or settings."] = False,
     resample_patients: Annotated[
-        bool, "Make replicates by resampling the patients of the first (misleading; see docs)."
+        bool, "Replicates resample the first (misleading; see docs)."
     ] = False,
     as_json: bool = False,
 ) -> None:
