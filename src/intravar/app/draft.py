@@ -105,10 +105,6 @@ class Draft:
         if conditions:
             asked["where"] = " and ".join(conditions)
 
-    def leave_out(self, columns: Sequence[str]) -> None:
-        """Leave columns out because they are known only after the decision."""
-        self.asked["after"] = list(dict.fromkeys([*self.asked.get("after", ()), *columns]))
-
 
 def opened(path: Path, allowed: Callable[[str], Path]) -> Draft:
     """Return the draft of a table, or of a request's file that names one."""

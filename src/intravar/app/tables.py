@@ -147,7 +147,8 @@ async def leaks(request: Request) -> Response:
     """Leave out columns that are known only after the decision."""
     draft = desk_of(request).draft(request.path_params["draft"])
     form = await request.form()
-    draft.leave_out([str(each) for each in form.getlist("column")])
+    after = [*draft.asked.get("after", ()), *map(str, form.getlist("column"))]
+    draft.asked["after"] = list(dict.fromkeys(after))
     return _to(f"/check/{draft.id}")
 
 

@@ -17,8 +17,6 @@ from intravar.writing import Ledger
 if TYPE_CHECKING:
     import polars as pl
 
-    from intravar.study import Scenario
-
 #: Exit code of a study that went through although some methods failed somewhere.
 SOME_FAILED = 3
 
@@ -48,7 +46,26 @@ def conditions(
 ) -> Answer:
     """List the paper's 94 conditions with their rule in words and their seed."""
     known = simulation.all_conditions() if everything else simulation.conditions_of("paper")
-    rows = [_condition_row(condition) for condition in known.values()]
+    rows: list[dict[str, Any]] = []
+    for condition in known.values():
+        rule = condition.realised_rule()
+        number, width, position = simulation.window_of(condition.name) or (None, None, None)
+        share = rule.target_share if isinstance(rule, simulation.ThresholdRule) else None
+        row = {
+            "condition": condition.name,
+            "family": condition.family,
+            "patients": condition.n_patients,
+            "physicians": condition.n_physicians,
+            "physician_model": condition.physicians.describe(),
+            "pass": number,
+            "width": width,
+            "position": position,
+            "seed": condition.seed,
+            "target_share": share,
+            "rule": rule.describe(),
+            "departures": condition.describe() or None,
+        }
+        rows.append(row)
     yield rows
     cells = [
         [
@@ -65,25 +82,6 @@ def conditions(
     heads = ("condition", *numbers, "eligible if")
     whole = ("condition", "seed", "p*")
     cli.Console().print(cli.table(heads, cells, right=numbers, unbroken=whole))
-
-
-def _condition_row(condition: Scenario) -> dict[str, Any]:
-    rule = condition.realised_rule()
-    number, width, position = simulation.window_of(condition.name) or (None, None, None)
-    return {
-        "condition": condition.name,
-        "family": condition.family,
-        "patients": condition.n_patients,
-        "physicians": condition.n_physicians,
-        "physician_model": condition.physicians.describe(),
-        "pass": number,
-        "width": width,
-        "position": position,
-        "seed": condition.seed,
-        "target_share": rule.target_share if isinstance(rule, simulation.ThresholdRule) else None,
-        "rule": rule.describe(),
-        "departures": condition.describe() or None,
-    }
 
 
 def simulate(
