@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from jinja2 import Environment
 from starlette.requests import Request
@@ -25,6 +25,9 @@ from intravar.documents.html import environment, template_text
 from intravar.errors import InputError
 from intravar.version import __version__
 
+#: What the helper does, and what makes the screen of its answer.
+Task: TypeAlias = Callable[..., Any]
+Then: TypeAlias = Callable[[Any], Response]
 #: Seconds after which a screen says that something is still being done.
 PATIENCE = 0.1
 #: What every template knows; the steps of the way are for whoever wants to know where they are.
@@ -83,7 +86,7 @@ class Desk:
         #: Questions that a screen waits for.
         self._asked: dict[str, Future[Any]] = {}
         #: What was begun: words, answer, and how the screen of the answer is made.
-        self._begun: dict[str, tuple[str, Future[Any], Callable[[Any], Response]]] = {}
+        self._begun: dict[str, tuple[str, Future[Any], Then]] = {}
 
     def keep(self, draft: Draft) -> Draft:
         """Remember the choices about a table."""
@@ -96,12 +99,12 @@ class Desk:
             raise InputError("this table is no longer open; choose it again on the first screen")
         return self._drafts[name]
 
-    async def answer(self, words: str, task: str, /, **given: Any) -> Any:
+    async def answer(self, words: str, task: Task, /, **given: Any) -> Any:
         """Return an answer of the helper; if it is not there soon, let the screen say `words`.
 
         The screen then asks again, until it gets the answer or the error.
         """
-        key = repr((task, given))
+        key = repr((task.__name__, given))
         if key not in self._asked:
             self._asked[key] = self.helper.ask(task, **given)
         answer = self._asked[key]
@@ -111,9 +114,7 @@ class Desk:
             if answer.done():
                 self._asked.pop(key, None)
 
-    def begin(
-        self, words: str, then: Callable[[Any], Response], task: str, /, **given: Any
-    ) -> Response:
+    def begin(self, words: str, then: Then, task: Task, /, **given: Any) -> Response:
         """Lead to a screen that says `words` until the helper has answered; `then` makes the next.
 
         What is begun may change the answers to questions that were asked before.

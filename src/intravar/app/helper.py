@@ -9,16 +9,22 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+from polars.exceptions import PanicException
 
 from intravar.errors import InputError, machine_fault
 from intravar.sources.defects import defect_lines
 
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
 DIED = (
     "the process that reads tables has ended, most likely because there was not enough memory; "
     "close other programs or choose a smaller table, then try again (its log is {log})"
@@ -39,11 +45,13 @@ class Helper:
         self._process: BaseProcess | None = None
         self._closed = False
 
-    def ask(self, task: str, /, **given: Any) -> Future[Any]:
-        """Return what will hold the answer of a function of :mod:`intravar.app.tasks`."""
-        return self._line.submit(self._answered, task, given)
+    def ask(
+        self, task: Callable[Given, Returned], /, *args: Given.args, **given: Given.kwargs
+    ) -> Future[Returned]:
+        """Return what will hold what a function returns there."""
+        return self._line.submit(self._answered, partial(task, *args, **given))
 
-    def _answered(self, task: str, given: dict[str, Any]) -> Any:
+    def _answered(self, task: Callable[[], Any]) -> Any:
         if self._closed:
             raise CancelledError
         if self._process is None or not self._process.is_alive():
@@ -54,7 +62,7 @@ class Helper:
             theirs.close()
             self._process = process
         try:
-            self._pipe.send((task, given))
+            self._pipe.send(task)
             answer = self._pipe.recv()
         except (EOFError, OSError):
             self._process = None
@@ -87,18 +95,13 @@ def _work(questions: Connection, log: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, OSError):  # the app has ended
         while True:
-            task, given = questions.recv()
-            questions.send(_answer(task, given))
+            questions.send(_answer(questions.recv()))
 
 
-def _answer(task: str, given: dict[str, Any]) -> Any:
+def _answer(task: Callable[[], Any]) -> Any:
     """Do a task; what goes wrong is told in words."""
-    from polars.exceptions import PanicException
-
-    from intravar.app import tasks
-
     try:
-        return getattr(tasks, task)(**given)
+        return task()
     except InputError as error:
         return error
     except (Exception, PanicException) as error:

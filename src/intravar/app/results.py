@@ -11,6 +11,9 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
+from intravar import documents
+from intravar import review as pair_review
+from intravar.app import tasks
 from intravar.app.desk import Desk, desk_of, screen
 from intravar.app.places import OutsideError, key_of, plain_name
 from intravar.documents.sheet import with_figure
@@ -77,7 +80,7 @@ async def download(request: Request) -> Response:
         return _handed(folder / REQUEST, "study.toml")
     path = folder / "report.html"
     if what != "html":
-        path = Path(await wrap_future(desk.helper.ask("report", folder=str(folder), name=what)))
+        path = (await wrap_future(desk.helper.ask(documents.write_files, folder, [what])))[0]
     return _handed(path, f"{folder.name}.{what}")
 
 
@@ -88,8 +91,7 @@ async def sheet(request: Request) -> Response:
     if physician is not None and physician not in _physicians(published):
         raise InputError(f"there is nobody called '{physician}' in this result")
     out = desk.scratch / f"sheets-{plain_name(physician or 'all')}-{key_of(folder)[-40:]}"
-    asked = {"folder": str(folder), "out": str(out), "physician": physician}
-    path = Path(await wrap_future(desk.helper.ask("sheets", **asked)))
+    path = await wrap_future(desk.helper.ask(tasks.sheets, folder, out, physician))
     return _handed(path, path.name if physician else f"{folder.name} sheets.zip")
 
 
@@ -106,9 +108,8 @@ async def compare(request: Request) -> Response:
     if not all(keys) or keys[0] == keys[1]:
         raise InputError("two measurements are needed to compare; choose two different ones")
     folders = [desk.places.opened(key)[0] for key in keys]
-    first, second = map(str, folders)
     words = "Comparing the two measurements"
-    changes = await desk.answer(words, "compare", first=first, second=second)
+    changes = await desk.answer(words, tasks.compare, first=folders[0], second=folders[1])
     return screen("compare", changes=changes, folders=folders, keys=keys)
 
 
@@ -126,7 +127,7 @@ async def explain(request: Request) -> Response:
     cases = None
     if (key, physician) in desk.may_see:
         words = "Looking for the cases"
-        cases = await desk.answer(words, "explain", folder=str(folder), physician=physician)
+        cases = await desk.answer(words, tasks.explain, folder=folder, physician=physician)
     return screen(
         "explain",
         key=key,
@@ -144,7 +145,7 @@ async def review(request: Request) -> Response:
     """Show the pair that is next, or what a review would give before any were drawn."""
     desk, key, folder, _ = _asked(request)
     asked = {name: request.query_params.get(name) for name in ("reviewer", "pair")}
-    state = await desk.answer("Looking up the pairs", "review", folder=str(folder), **asked)
+    state = await desk.answer("Looking up the pairs", tasks.review, folder=folder, **asked)
     name = "review_plan" if state["plan"] else "review"
     return screen(name, key=key, review=state)
 
@@ -156,9 +157,9 @@ async def draw_pairs(request: Request) -> Response:
     number = str(form.get("pairs", ""))
     if not number.isdigit():
         raise InputError(f"'{number}' is no number of pairs; choose one of the list")
-    given = {"more" if form.get("more") else "pairs": int(number)}
+    given = {"pairs": 0, "more" if form.get("more") else "pairs": int(number)}
     onward = RedirectResponse(f"/review/{key}", 303)
-    return desk.begin("Drawing pairs", lambda _: onward, "draw_pairs", folder=str(folder), **given)
+    return desk.begin("Drawing pairs", lambda _: onward, pair_review.draw, folder=folder, **given)
 
 
 async def answer_pair(request: Request) -> Response:
@@ -167,9 +168,11 @@ async def answer_pair(request: Request) -> Response:
     form = await request.form()
     names = ("pair", "answer", "reason", "comment", "reviewer")
     given = {name: str(form.get(name, "")) for name in names}
+    if given["answer"] != "different":
+        given["reason"] = ""
     address = f"/review/{key}?{urlencode({'reviewer': given['reviewer']})}"
     onward, words = RedirectResponse(address, 303), "Keeping the answer"
-    return desk.begin(words, lambda _: onward, "keep_answer", folder=str(folder), **given)
+    return desk.begin(words, lambda _: onward, pair_review.answer, folder=folder, **given)
 
 
 async def read_answers(request: Request) -> Response:
@@ -179,4 +182,5 @@ async def read_answers(request: Request) -> Response:
     def page(summary: dict[str, Any]) -> Response:
         return screen("review_read", key=key, summary=summary)
 
-    return desk.begin("Working out what the answers tell", page, "read_review", folder=str(folder))
+    words = "Working out what the answers tell"
+    return desk.begin(words, page, tasks.read_review, folder=folder)

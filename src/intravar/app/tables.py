@@ -9,6 +9,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from intravar.app import tasks
 from intravar.app.desk import Desk, desk_of, screen
 from intravar.app.draft import READING, Draft, on_screen, opened
 from intravar.app.job import Job
@@ -83,7 +84,7 @@ async def example(request: Request) -> Response:
     desk = desk_of(request)
     draft = desk.keep(Draft(desk.places.tables() / EXAMPLE_FILE))
     address = f"/table/{draft.id}"
-    return desk.begin(MAKING, lambda _: _to(address), "example", path=str(draft.source))
+    return desk.begin(MAKING, lambda _: _to(address), tasks.example, target=draft.source)
 
 
 async def task(request: Request) -> Response:
@@ -111,9 +112,8 @@ async def table(request: Request) -> Response:
     preview: dict[str, Any] | None = None
     error = draft.error
     try:
-        source = str(draft.source)
         preview = await desk.answer(
-            "Reading the table", "look", source=source, reading=draft.reading
+            "Reading the table", tasks.look, source=draft.source, reading=draft.reading
         )
     except OutsideError:
         raise
@@ -129,8 +129,9 @@ async def check(request: Request) -> Response:
     desk = desk_of(request)
     draft = desk.draft(request.path_params["draft"])
     draft.request()
-    source = str(draft.source)
-    checks = await desk.answer("Checking the table", "check", source=source, asked=draft.asked)
+    checks = await desk.answer(
+        "Checking the table", tasks.check, source=draft.source, asked=draft.asked
+    )
     draft.expected = sum(each["estimated_seconds"] for each in checks)
     decision = str(draft.asked.get("decision_word") or draft.asked["decision"])
     return screen(

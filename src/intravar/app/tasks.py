@@ -1,4 +1,4 @@
-"""What the helper does: each function takes and returns what fits into JSON."""
+"""What the helper does: questions that take long."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ def ready() -> bool:
     return callable(intravar.check) and callable(intravar.compare)
 
 
-def example(path: str) -> None:
+def example(target: Path) -> None:
     """Write the example's table, if it is not there."""
-    target = Path(path)
     if not target.exists():
         cohort = intravar.simulate(
             EXAMPLE, n_patients=EXAMPLE_PATIENTS, n_physicians=EXAMPLE_PHYSICIANS
@@ -43,11 +42,11 @@ def example(path: str) -> None:
             cohort.to_polars().write_csv(beside)
 
 
-def look(source: str, reading: Mapping[str, str]) -> dict[str, Any]:
+def look(source: Path, reading: Mapping[str, str]) -> dict[str, Any]:
     """Return the first rows of a table and what its columns seem to be."""
-    large = scan_source(source, folder_for_now, least=MANY_ROWS, **reading)
+    large = scan_source(str(source), folder_for_now, least=MANY_ROWS, **reading)
     if large is None:
-        read = sources.read_source(source, **reading)
+        read = sources.read_source(str(source), **reading)
         return at_first_sight(read.table, read.table.height) | {"notes": list(read.notes)}
     first = large.lazy.drop(ROW).head(FIRST_ROWS).collect()
     notes = [*large.notes, f"only the first {FIRST_ROWS:,} rows were looked at here"]
@@ -55,11 +54,11 @@ def look(source: str, reading: Mapping[str, str]) -> dict[str, Any]:
     return at_first_sight(plain, large.n_rows) | {"notes": notes}
 
 
-def check(source: str, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+def check(source: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what a check finds, for each decision; nobody is named."""
     checks, request = [], Request(**asked)
     several = len(request.decisions) > 1
-    for decision, checked in checked_each(source, request).items():
+    for decision, checked in checked_each(str(source), request).items():
         checks.append(
             publication.plain(publication.published_check(checked, several=several))
             | {
@@ -79,19 +78,14 @@ def check(source: str, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     return checks
 
 
-def report(folder: str, name: str) -> str:
-    """Write the report of a measurement in a format; return the file."""
-    return str(documents.write_files(folder, [name])[0])
-
-
-def sheets(folder: str, out: str, physician: str | None) -> str:
+def sheets(folder: Path, place: Path, physician: str | None) -> Path:
     """Write the sheet of one physician, or those of all in an archive; return the file."""
     formats = [name for name in documents.SHEET_FORMATS if not documents.lacking([name])]
-    place = make_private_folder(Path(out))
+    make_private_folder(place)
     chosen = formats[-1:] if physician else formats
     written = documents.write_sheets(folder, place, physician=physician, formats=chosen)
     if physician:
-        return str(written.files[0])
+        return written.files[0]
     archive = place.with_suffix(".zip")
     with (
         whole_file(archive) as beside,
@@ -99,26 +93,26 @@ def sheets(folder: str, out: str, physician: str | None) -> str:
     ):
         for file in written.files:
             packed.write(file, file.name)
-    return str(archive)
+    return archive
 
 
-def compare(first: str, second: str) -> str:
+def compare(first: Path, second: Path) -> str:
     """Return what changed from one measurement to another."""
     compared = publication.compare_each(first, second)
     comparisons = {name: each.naming(on_screen) for name, each in compared.items()}
     return documents.as_fragment(documents.comparison_blocks(comparisons))
 
 
-def explain(folder: str, physician: str) -> str:
+def explain(folder: Path, physician: str) -> str:
     """Return the cases behind a physician's score, for each decision. Patient-level."""
     published = publication.read_published(folder)
     with errors_in(published.words):
-        cases = documents.cases_of_each(Path(folder), physician, published, beside=3)
+        cases = documents.cases_of_each(folder, physician, published, beside=3)
     warning, heading = Note("", publication.WARNING, "alarm"), Heading("Decisions that surprised")
     return documents.as_fragment([warning, heading, *(cases or [Paragraph(documents.NO_CASES)])])
 
 
-def review(folder: str, reviewer: str | None, pair: str | None) -> dict[str, Any]:
+def review(folder: Path, reviewer: str | None, pair: str | None) -> dict[str, Any]:
     """Return the pair that a reviewer is to answer next, or the plan before any were drawn."""
     stored = read_stored(publication.measurement_folders(folder)[1])
     if not stored.pairs:
@@ -146,20 +140,7 @@ def review(folder: str, reviewer: str | None, pair: str | None) -> dict[str, Any
     }
 
 
-def draw_pairs(folder: str, pairs: int = 0, more: int | None = None) -> int:
-    """Draw pairs for one reviewer, or add some to those drawn before."""
-    return len(pair_review.draw(folder, pairs=pairs, more=more))
-
-
-def keep_answer(
-    folder: str, pair: str, answer: str, reason: str, comment: str, reviewer: str
-) -> None:
-    """Keep what a reviewer says of a pair."""
-    why = reason if answer == "different" else ""
-    pair_review.answer(folder, pair, answer, reviewer=reviewer, reason=why, comment=comment)
-
-
-def read_review(folder: str) -> dict[str, Any]:
+def read_review(folder: Path) -> dict[str, Any]:
     """Add what the answers tell to the measurement; return it in words."""
     words = publication.read_published(folder).words
     review = pair_review.read(folder)
