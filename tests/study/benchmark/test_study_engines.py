@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 import intravar
 from intravar.errors import InputError
-from intravar.runs import dask_engine, store
+from intravar.runs import engines, store
 from intravar.runs.engines import DaskEngine, Engine, make_engine
 from study.benchmark.small import CONTINUUM, METHODS, SMALL, WINDOW
 
@@ -100,7 +100,7 @@ def test_a_worker_with_other_software_is_refused(cluster, tmp_path, monkeypatch)
     address = cluster.running(1)
     for name in ("numpy", "code of intravar"):
         here = {**store.fingerprint(), name: "other"}
-        monkeypatch.setattr(dask_engine, "fingerprint", lambda here=here: here)
+        monkeypatch.setattr(engines, "fingerprint", lambda here=here: here)
         with pytest.raises(InputError, match=f"a Dask worker has {name} .*, this is other"):
             intravar.benchmark(SMALL, "glmm", out=tmp_path / "o", engine=f"dask:{address}")
         monkeypatch.undo()
