@@ -11,9 +11,8 @@ import pytest
 
 from app.conftest import Opened
 from intravar import InputError
-from intravar.app import tasks
 from intravar.app.draft import Draft
-from intravar.app.helper import Helper
+from intravar.app.helper import Helper, look, ready
 
 
 def test_questions_behind_one_that_died_are_answered(tmp_path: Path) -> None:
@@ -21,11 +20,11 @@ def test_questions_behind_one_that_died_are_answered(tmp_path: Path) -> None:
     pl.DataFrame({"doctor": ["A", "B"], "drug": [0, 1]}).write_csv(table)
     helper = Helper(tmp_path / "log")
     try:
-        helper.ask(tasks.ready).result(60)
+        helper.ask(ready).result(60)
         process = helper._process
         assert process is not None
         os.kill(process.pid or 0, signal.SIGSTOP)  # so that neither is answered before it dies
-        first, second = (helper.ask(tasks.look, table, {}) for _ in range(2))
+        first, second = (helper.ask(look, table, {}) for _ in range(2))
         os.kill(process.pid or 0, signal.SIGKILL)
         with pytest.raises(InputError, match="the process that reads tables has ended"):
             first.result(60)
@@ -54,11 +53,11 @@ def test_what_was_corrected_is_asked_again(opened: Opened) -> None:
 
 def test_questions_that_wait_end_with_the_helper(tmp_path: Path) -> None:
     helper = Helper(tmp_path / "log")
-    helper.ask(tasks.ready).result(60)
+    helper.ask(ready).result(60)
     process = helper._process
     assert process is not None
     os.kill(process.pid or 0, signal.SIGSTOP)
-    asked = [helper.ask(tasks.ready) for _ in range(5)]
+    asked = [helper.ask(ready) for _ in range(5)]
     helper.close()
     for each in asked:
         with pytest.raises(CancelledError):
@@ -67,7 +66,7 @@ def test_questions_that_wait_end_with_the_helper(tmp_path: Path) -> None:
 
 def test_one_that_is_just_being_started_ends_too(tmp_path: Path) -> None:
     helper = Helper(tmp_path / "log")
-    helper.ask(tasks.ready)
+    helper.ask(ready)
     helper.close()
     assert helper._process is None or not helper._process.is_alive()
 
@@ -75,11 +74,11 @@ def test_one_that_is_just_being_started_ends_too(tmp_path: Path) -> None:
 def test_one_that_died_while_idle_fails_no_question(tmp_path: Path) -> None:
     helper = Helper(tmp_path / "log")
     try:
-        helper.ask(tasks.ready).result(60)
+        helper.ask(ready).result(60)
         process = helper._process
         assert process is not None
         process.kill()
         process.join()
-        helper.ask(tasks.ready).result(60)
+        helper.ask(ready).result(60)
     finally:
         helper.close()

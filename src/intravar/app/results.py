@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 from intravar import documents
 from intravar import review as pair_review
-from intravar.app import tasks
+from intravar.app import helper
 from intravar.app.desk import Desk, desk_of, screen
 from intravar.app.places import OutsideError, key_of, plain_name
 from intravar.documents.sheet import with_figure
@@ -91,7 +91,7 @@ async def sheet(request: Request) -> Response:
     if physician is not None and physician not in _physicians(published):
         raise InputError(f"there is nobody called '{physician}' in this result")
     out = desk.scratch / f"sheets-{plain_name(physician or 'all')}-{key_of(folder)[-40:]}"
-    path = await wrap_future(desk.helper.ask(tasks.sheets, folder, out, physician))
+    path = await wrap_future(desk.helper.ask(helper.sheets, folder, out, physician))
     return _handed(path, path.name if physician else f"{folder.name} sheets.zip")
 
 
@@ -109,7 +109,7 @@ async def compare(request: Request) -> Response:
         raise InputError("two measurements are needed to compare; choose two different ones")
     folders = [desk.places.opened(key)[0] for key in keys]
     words = "Comparing the two measurements"
-    changes = await desk.answer(words, tasks.compare, first=folders[0], second=folders[1])
+    changes = await desk.answer(words, helper.compare, first=folders[0], second=folders[1])
     return screen("compare", changes=changes, folders=folders, keys=keys)
 
 
@@ -127,7 +127,7 @@ async def explain(request: Request) -> Response:
     cases = None
     if (key, physician) in desk.may_see:
         words = "Looking for the cases"
-        cases = await desk.answer(words, tasks.explain, folder=folder, physician=physician)
+        cases = await desk.answer(words, helper.explain, folder=folder, physician=physician)
     return screen(
         "explain",
         key=key,
@@ -145,7 +145,7 @@ async def review(request: Request) -> Response:
     """Show the pair that is next, or what a review would give before any were drawn."""
     desk, key, folder, _ = _asked(request)
     asked = {name: request.query_params.get(name) for name in ("reviewer", "pair")}
-    state = await desk.answer("Looking up the pairs", tasks.review, folder=folder, **asked)
+    state = await desk.answer("Looking up the pairs", helper.review, folder=folder, **asked)
     name = "review_plan" if state["plan"] else "review"
     return screen(name, key=key, review=state)
 
@@ -183,4 +183,4 @@ async def read_answers(request: Request) -> Response:
         return screen("review_read", key=key, summary=summary)
 
     words = "Working out what the answers tell"
-    return desk.begin(words, page, tasks.read_review, folder=folder)
+    return desk.begin(words, page, helper.read_review, folder=folder)

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from intravar.app import results, tables, tasks
+from intravar.app import helper, results, tables
 from intravar.app.desk import Desk, WaitingError, screen, script, style
 from intravar.app.draft import Draft, on_screen
 from intravar.app.guard import Guard
@@ -123,7 +123,7 @@ def serve(
 
     desk.quit = partial(setattr, server, "should_exit", True)
     try:
-        desk.helper.ask(tasks.ready)  # so that the first answer comes soon
+        desk.helper.ask(helper.ready)  # so that the first answer comes soon
         if demo:
             app.landing = start_demo(desk)
         ready(f"http://{LOOPBACK}:{number}/?token={token}", places)
@@ -145,4 +145,4 @@ def start_demo(desk: Desk) -> str:
     def started(_: None) -> Response:
         return tables.start(desk, draft, out) if desk.job is None else RedirectResponse("/run", 303)
 
-    return desk.begin(tables.MAKING, started, tasks.example, target=path).headers["location"]
+    return desk.begin(tables.MAKING, started, helper.example, target=path).headers["location"]

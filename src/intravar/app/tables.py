@@ -9,7 +9,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from intravar.app import tasks
+from intravar.app import helper
 from intravar.app.desk import Desk, desk_of, screen
 from intravar.app.draft import READING, Draft, on_screen, opened
 from intravar.app.job import Job
@@ -84,7 +84,7 @@ async def example(request: Request) -> Response:
     desk = desk_of(request)
     draft = desk.keep(Draft(desk.places.tables() / EXAMPLE_FILE))
     address = f"/table/{draft.id}"
-    return desk.begin(MAKING, lambda _: _to(address), tasks.example, target=draft.source)
+    return desk.begin(MAKING, lambda _: _to(address), helper.example, target=draft.source)
 
 
 async def task(request: Request) -> Response:
@@ -113,7 +113,7 @@ async def table(request: Request) -> Response:
     error = draft.error
     try:
         preview = await desk.answer(
-            "Reading the table", tasks.look, source=draft.source, reading=draft.reading
+            "Reading the table", helper.look, source=draft.source, reading=draft.reading
         )
     except OutsideError:
         raise
@@ -130,7 +130,7 @@ async def check(request: Request) -> Response:
     draft = desk.draft(request.path_params["draft"])
     draft.request()
     checks = await desk.answer(
-        "Checking the table", tasks.check, source=draft.source, asked=draft.asked
+        "Checking the table", helper.check, source=draft.source, asked=draft.asked
     )
     draft.expected = sum(each["estimated_seconds"] for each in checks)
     decision = str(draft.asked.get("decision_word") or draft.asked["decision"])
