@@ -34,11 +34,11 @@ def read_others(
     checks: Mapping[str, Check],
     decisions: Mapping[str, ReadBy],
     settings: RunSettings,
-    told: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
 ) -> dict[str, Others]:
     """Read everybody beyond the sample by what was learned from it, every decision at once.
 
-    `told` hears how many buckets of how many are read.
+    `progress` hears how many buckets of how many are read.
     """
     check = next(iter(checks.values()))
     assert check.beyond is not None
@@ -54,7 +54,7 @@ def read_others(
         parts.deal(n_buckets, lambda folder: scatter(census, buckets, of_one, folder, seed))
         reads = {number: parts.kept(number) for number in range(n_buckets)}
         pending = [number for number, read in reads.items() if read is None]
-        told(n_buckets - len(pending), n_buckets)
+        progress(n_buckets - len(pending), n_buckets)
 
         def tasks() -> Iterator[BucketTask]:
             for number in pending:
@@ -67,7 +67,7 @@ def read_others(
             for number, read in engine.run(read_bucket, tasks()):
                 parts.keep(number, read)
                 reads[number] = read
-                told(sum(each is not None for each in reads.values()), n_buckets)
+                progress(sum(each is not None for each in reads.values()), n_buckets)
         finished = [read for read in reads.values() if read is not None]
     return {name: _together([each[name] for each in finished]) for name in decisions}
 
