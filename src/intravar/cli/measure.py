@@ -12,6 +12,7 @@ import typer
 import intravar
 from intravar import cli, documents, measurement, publication, runs, sources
 from intravar.cli.commands import NOBODY_REPORTABLE
+from intravar.cli.options import Answer
 from intravar.errors import flag_of
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import Request
@@ -44,8 +45,7 @@ def check(
     key: Path | None = None,
     quiet: bool = False,
     verbose: bool = False,
-    as_json: bool = False,
-) -> None:
+) -> Answer:
     """Look at your own table: its quality, panel sizes, leaks, and what measuring would take.
 
     Nothing is measured and nothing is written. Physicians are counted and not named, unless asked.
@@ -54,30 +54,28 @@ def check(
     from intravar.preparation.check import checked_each  # loads what reads and computes
 
     secret = None if key is None else publication.read_key(key)
-    console = cli.Console(highlight=False, quiet=quiet)
     answers: dict[str, Any] = {}
     several = len(request.decisions) > 1
-    for decision, checked in checked_each(source, request).items():
+    checks = checked_each(source, request)
+    for decision, checked in checks.items():
         called: dict[str, str] | None = None
         names = [str(name) for name in checked.panels.table["physician"]]
         if show_names:
             called = {name: name for name in names}
         elif secret is not None:
             called = publication.Pseudonyms.of(names, secret).by_name
-        cannot = publication.unmeasurable(checked, called)
         answers[decision] = publication.plain(
             publication.published_check(checked, several=several)
         ) | {
-            "not_measurable": cannot,
+            "not_measurable": publication.unmeasurable(checked, called),
             "estimated_seconds": round(checked.cost.here().seconds, 1),
         }
-        if not as_json:
-            _print_check(console, checked, cannot, several)
-            if verbose:
-                _print_request(console, checked.request)
-    if as_json:
-        asked = answers if several else answers[request.decision]
-        typer.echo(json.dumps(asked, indent=1, default=str))
+    yield answers if several else answers[request.decision]
+    console = cli.Console(highlight=False, quiet=quiet)
+    for decision, checked in checks.items():
+        _print_check(console, checked, answers[decision]["not_measurable"], several)
+        if verbose:
+            _print_request(console, checked.request)
 
 
 def _print_check(
