@@ -51,7 +51,7 @@ _COMMANDS = {
     "measure": "measure.measure",
     "explain": "stored.explain",
     "compare": "stored.compare",
-    "omop": "omop.omop",
+    "omop": "measure.omop",
     "report": "stored.report",
     "sheet": "stored.sheet",
     "app": "commands.app_in_browser",
