@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from intravar.app import helper, results, tables
+from intravar.app import helper, screens
 from intravar.app.desk import Desk, WaitingError, screen, script, style
 from intravar.app.draft import Draft, on_screen
 from intravar.app.guard import Guard
@@ -30,30 +30,30 @@ DEMO = "example"
 
 
 ROUTES = [
-    Route("/", tables.home),
+    Route("/", screens.home),
     Route("/app.css", style),
     Route("/app.js", script),
-    Route("/open", tables.open_table, methods=["POST"]),
-    Route("/upload", tables.upload, methods=["POST"]),
-    Route("/example", tables.example, methods=["POST"]),
-    Route("/table/{draft}", tables.table, methods=["GET", "POST"]),
-    Route("/check/{draft}", tables.check),
-    Route("/leaks/{draft}", tables.leaks, methods=["POST"]),
-    Route("/measure/{draft}", tables.measure, methods=["POST"]),
-    Route("/task/{task}", tables.task),
-    Route("/run", tables.run),
-    Route("/run/stop", tables.stop, methods=["POST"]),
-    Route("/result/{key}", results.result),
-    Route("/page/{seal}/{key}/{file}", results.page),
-    Route("/file/{key}/{what}", results.download),
-    Route("/sheet/{key}", results.sheet),
-    Route("/explain/{key}", results.explain, methods=["GET", "POST"]),
-    Route("/compare", results.compare),
-    Route("/review/{key}", results.review),
-    Route("/review/{key}/draw", results.draw_pairs, methods=["POST"]),
-    Route("/review/{key}/answer", results.answer_pair, methods=["POST"]),
-    Route("/review/{key}/read", results.read_answers, methods=["POST"]),
-    Route("/quit", tables.leave, methods=["POST"]),
+    Route("/open", screens.open_table, methods=["POST"]),
+    Route("/upload", screens.upload, methods=["POST"]),
+    Route("/example", screens.example, methods=["POST"]),
+    Route("/table/{draft}", screens.table, methods=["GET", "POST"]),
+    Route("/check/{draft}", screens.check),
+    Route("/leaks/{draft}", screens.leaks, methods=["POST"]),
+    Route("/measure/{draft}", screens.measure, methods=["POST"]),
+    Route("/task/{task}", screens.task),
+    Route("/run", screens.run),
+    Route("/run/stop", screens.stop, methods=["POST"]),
+    Route("/result/{key}", screens.result),
+    Route("/page/{seal}/{key}/{file}", screens.page),
+    Route("/file/{key}/{what}", screens.download),
+    Route("/sheet/{key}", screens.sheet),
+    Route("/explain/{key}", screens.explain, methods=["GET", "POST"]),
+    Route("/compare", screens.compare),
+    Route("/review/{key}", screens.review),
+    Route("/review/{key}/draw", screens.draw_pairs, methods=["POST"]),
+    Route("/review/{key}/answer", screens.answer_pair, methods=["POST"]),
+    Route("/review/{key}/read", screens.read_answers, methods=["POST"]),
+    Route("/quit", screens.leave, methods=["POST"]),
 ]
 
 
@@ -139,10 +139,12 @@ def start_demo(desk: Desk) -> str:
     if (out / "report.html").is_file():
         return f"/result/{key_of(out)}"
 
-    path = desk.places.tables() / tables.EXAMPLE_FILE
+    path = desk.places.tables() / screens.EXAMPLE_FILE
     draft = desk.keep(Draft(path, {"physician": "physician", "decision": "decision"}))
 
     def started(_: None) -> Response:
-        return tables.start(desk, draft, out) if desk.job is None else RedirectResponse("/run", 303)
+        return (
+            screens.start(desk, draft, out) if desk.job is None else RedirectResponse("/run", 303)
+        )
 
-    return desk.begin(tables.MAKING, started, helper.example, target=path).headers["location"]
+    return desk.begin(screens.MAKING, started, helper.example, target=path).headers["location"]
