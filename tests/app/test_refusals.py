@@ -203,7 +203,7 @@ def test_ctrl_c_in_the_middle_of_a_run_keeps_what_is_finished(tmp_path: Path) ->
     cohort.to_polars().write_parquet(tmp_path / "patients.parquet")
     script = f"""
 import os, pathlib, signal, threading, time
-from intravar.app import server, tables
+from intravar.app import screens, server
 from intravar.app.draft import Draft
 from intravar.app.helper import Helper
 Helper.ask = lambda self, task: None  # nothing is asked of it here
@@ -213,7 +213,7 @@ def made(places, port, token):
     asked = {{"physician": "physician", "decision": "decision", "sample": 1000}}
     draft = desk.keep(Draft(pathlib.Path({str(tmp_path / "patients.parquet")!r}), asked))
     out = desk.places.new_result("mine")
-    tables.start(desk, draft, out)
+    screens.start(desk, draft, out)
     def interrupt():
         while not out.with_name("mine-unfinished").is_dir():
             time.sleep(0.01)
