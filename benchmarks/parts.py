@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -21,8 +22,8 @@ from intravar.estimators import predictability
 from intravar.estimators.noise import noise_of
 from intravar.learning import personal_rules
 from intravar.observed import Observed
-from intravar.prediction import candidates, common, held_out, own_rules, stacking
-from intravar.prediction.bound import LossReader
+from intravar.prediction import candidates, held_out, own_rules
+from intravar.prediction.bound import learn_reader
 from intravar.prediction.trees import common_trees
 from intravar.study.simulation import find_condition, noise_truth
 
@@ -40,15 +41,17 @@ def _without(*names: str) -> Iterator[None]:
     """Leave candidates out of the predictions that are put together."""
     predict = candidates.Candidates.predict
 
-    def predicted(*given: Any, **named: Any) -> stacking.Level:
+    def predicted(*given: Any, **named: Any) -> candidates.Level:
         level = predict(*given, **named)
-        kept = {name: values for name, values in level.logits.items() if name not in names}
-        return stacking.Level(kept, level.axes)
+        n_axes = level.values.shape[1] - len(level.names)
+        left_out = [n_axes + at for at, name in enumerate(level.names) if name in names]
+        kept = tuple(name for name in level.names if name not in names)
+        return candidates.Level(kept, np.delete(level.values, left_out, axis=1))
 
     blind = tuple(name for name in candidates.BLIND if name not in names)
     with (
         patch.object(candidates.Candidates, "predict", predicted),
-        patch.object(held_out, "BLIND", blind),
+        patch.object(candidates, "BLIND", blind),
     ):
         yield
 
@@ -68,15 +71,15 @@ OF_NOISE = ("colleagues",)
 PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
     "own forests": ("stress-own-conjunctions", lambda: _without(candidates.OWN)),
     "camps": ("stress-two-camps-small", lambda: _without("2 camps", "3 camps")),
-    "axes": ("stress-own-rules-small", _set(stacking, "MIXTURES", (0.0,))),
+    "axes": ("stress-own-rules-small", _set(candidates, "MIXTURES", (0.0,))),
     "colleagues": ("stress-two-camps", lambda: _without(candidates.COLLEAGUES)),
     "chance held back": (
         "stress-two-camps-small",
-        _set(LossReader, "held_back", lambda _, wrong, error: wrong),
+        _set(held_out, "learn_reader", partial(learn_reader, least_kept=1.0)),
     ),
     "rules from all patients": (
         "stress-personal-weights-small",
-        _set(common, "learn_own_rules", lambda *given: (None, None)),
+        _set(held_out, "learn_own_rules", lambda *given: (None, None)),
     ),
     "parameters drawn": (
         "stress-personal-weights-small",

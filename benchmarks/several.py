@@ -20,7 +20,7 @@ from intravar.arrays import FloatArray
 from intravar.estimators.several import PredictedDecisions, predict_decisions, several_of
 from intravar.inference import assess
 from intravar.prediction.bound import Bound, bound, losses_of, panel_means
-from intravar.prediction.several.effects import Logits, fit_effects
+from intravar.prediction.several import Logits, fit_effects
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle_several
 from intravar.study.simulation import Rule, conditions_of, find_condition

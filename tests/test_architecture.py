@@ -62,7 +62,7 @@ def test_a_measurement_loads_nothing_that_it_does_not_use(tmp_path: Path) -> Non
     )
     assert ended.returncode == 0, ended.stderr
     names = ended.stdout.split()
-    assert "intravar.prediction.common" in names
+    assert "intravar.prediction.held_out" in names
     unused = (
         *("latent", "study", "review", "matching", "app", "estimators.glmm", "estimators.several"),
         *("sources.databases", "sources.omop", "measurement.wider", "publication.joint"),

@@ -12,8 +12,8 @@ from intravar.learning.boosted_trees import Rates, bin_edges, binned
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.learning.personal_rules_kernel import _objective
 from intravar.prediction.bound import bound, losses_of
+from intravar.prediction.candidates import fit_blend
 from intravar.prediction.own_forests import own_forests
-from intravar.prediction.stacking import fit_blend
 from intravar.prediction.tasks import column_scales, scaled_columns, telling_columns
 from intravar.prediction.trees import grown
 from reference.personal_prediction import log_posterior, posterior_mode, probability

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from intravar.learning.boosted_trees import MISSING_BIN, Rates, bin_edges, binned
 from intravar.learning.personal_rules import fit_rules, start_hyper
 from intravar.prediction.bound import Left, bound, learn_reader, losses_of
+from intravar.prediction.candidates import summed
 from intravar.prediction.own_forests import LEAST_LEAF, SEED, own_forests
-from intravar.prediction.stacking import summed
 from intravar.prediction.tasks import column_scales, scaled_columns
 from intravar.prediction.trees import grown
 from reference.boosted_trees import score as literal_score

@@ -9,12 +9,14 @@ from scipy.special import expit
 from intravar.arrays import IntArray
 from intravar.inference.outcomes import chained, differ, positions
 from intravar.prediction.bound import bound, losses_of
-from intravar.prediction.several.effects import Logits, across_decisions, fit_effects
-from intravar.prediction.several.joint import (
+from intravar.prediction.several import (
+    Logits,
+    across_decisions,
     apart,
     conditionals,
     differ_bound,
     difference_bound,
+    fit_effects,
     if_apart,
 )
 from reference import several as literal

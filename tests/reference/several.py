@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from intravar.prediction.several.effects import APART, Logits
+from intravar.prediction.several import APART, Logits
 
 
 def log_posterior(effects, rows, logits: Logits, mean, precision) -> float:

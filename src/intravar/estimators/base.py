@@ -32,6 +32,7 @@ import polars as pl
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray
 from intravar.errors import InputError, unknown_name
@@ -285,7 +286,8 @@ class CommonEstimator(Estimator):
         panels
             Patients of the physicians to learn from, checked before.
         """
-        return self._learn(panels)[0]
+        with threadpool_limits(limits=1, user_api="blas"):
+            return self._learn(panels)[0]
 
     def read(self, common: Any, panels: Observed) -> Self:
         """Return the method fitted to these physicians by what others have in common.
@@ -302,7 +304,8 @@ class CommonEstimator(Estimator):
         reading: Self = clone(self)
         reading._describe(panels)
         reading.common_ = common
-        reading._read(common, panels, None)
+        with threadpool_limits(limits=1, user_api="blas"):
+            reading._read(common, panels, None)
         return reading
 
     def reader(self) -> Reader:
@@ -311,8 +314,10 @@ class CommonEstimator(Estimator):
         return Reader(clone(self), self.common_)
 
     def _fit(self, observed: Observed) -> None:
-        self.common_, handed_in = self._learn(observed)
-        self._read(self.common_, observed, handed_in)
+        # The products are many and small: threads of BLAS would only wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            self.common_, handed_in = self._learn(observed)
+            self._read(self.common_, observed, handed_in)
 
     @abstractmethod
     def _learn(self, observed: Observed) -> tuple[Any, Any]:

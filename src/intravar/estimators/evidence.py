@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -37,7 +37,7 @@ PAIR_SCHEMA = {
 }
 
 
-class Told(NamedTuple):
+class RevealedCounts(NamedTuple):
     """Counts of patients, or of pairs, that can be worked out from what is shown.
 
     From the score beside the panel's size and number of decisions for; from what is said of
@@ -77,7 +77,8 @@ class Evidence:
     anchors: Anchors | None = None
     follows: bool = True
     core: BoolArray | None = None
-    #: Of pairs: the largest distance, and why patients are in no pair.
+    #: Of pairs: all of them, the largest distance, and why patients are in no pair.
+    pairs: pl.DataFrame | None = None
     caliper: FloatArray | None = None
     attrition: pl.DataFrame | None = None
     #: Which covariates each physician weighs otherwise, None where nobody looked.
@@ -87,40 +88,39 @@ class Evidence:
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
-        return {name: np.asarray(getattr(self, name), dtype=np.float64) for name in self.shown}
+        columns = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in self.shown}
+        return columns if self.anchors is None else columns | self.anchors.columns()
 
     def by_physician(self) -> Mapping[str, FloatArray]:
         """Return all that is known of every physician."""
         values = {name: getattr(self, name) for name in self.known}
         size = max((len(each) for each in values.values() if each is not None), default=0)
-        return {
+        columns = {
             name: np.full(size, np.nan) if each is None else np.asarray(each, dtype=np.float64)
             for name, each in values.items()
         }
+        return columns if self.anchors is None else columns | self.anchors.columns()
 
     def with_physicians(self, known: pl.DataFrame) -> Self:
         """Return the same about other physicians; patients stay those that were learned from."""
-        changes = {name: known[name].to_numpy() for name in self.known}
+        changes: dict[str, Any] = {name: known[name].to_numpy() for name in self.known}
+        if self.anchors is not None:
+            ends = (known[name].to_numpy() for name in self.anchors.columns())
+            changes["anchors"] = self.anchors.with_ranges(*ends)
         return replace(self, **changes)  # type: ignore[type-var]
-
-    def with_differences(self, differences: pl.DataFrame) -> Self:
-        """Return the same with another table of what physicians weigh otherwise."""
-        if self.differences is None:
-            return self
-        return replace(self, differences=differences)  # type: ignore[type-var]
 
     def trials(self, n_patients: IntArray) -> IntArray | FloatArray:
         """Return how many pairs or patients stand behind every score."""
         counted: IntArray | FloatArray = getattr(self, self.counted) if self.counted else n_patients
         return counted
 
-    def told(self, n: IntArray, n_for: IntArray) -> Told:
+    def revealed(self, n: IntArray, n_for: IntArray) -> RevealedCounts:
         """Return the counts that can be worked out from what is shown of every physician.
 
         Given are the patients, and those decided for, of every physician. By default a score is
         taken to tell how many were decided for.
         """
-        return Told((n_for, n - n_for), (), (), (), np.zeros_like(n))
+        return RevealedCounts((n_for, n - n_for), (), (), (), np.zeros_like(n))
 
     def cases(self) -> tuple[str, FloatArray, float] | None:
         """Return which decisions show scores at work: their kind, P(yes), and how far it is off.
@@ -150,10 +150,6 @@ class Evidence:
         """
         return None
 
-    def pairs(self) -> pl.DataFrame | None:
-        """Return the pairs that scores are shares of; None where they are of none."""
-        return None
-
 
 @dataclass(frozen=True, eq=False)
 class Decisions(Evidence):
@@ -166,14 +162,14 @@ class Decisions(Evidence):
 class Pairs(Evidence):
     """Pairs of comparable patients.
 
-    `table` has one row per pair: position of the panel, positions of both patients, distance,
+    `pairs` has one row per pair: position of the panel, positions of both patients, distance,
     discordant. The caliper is NaN where no pair can be formed; `attrition` says per physician how
     many patients are paired, and why the others are not.
     """
 
     n_pairs: IntArray
     n_discordant: IntArray
-    table: pl.DataFrame
+    pairs: pl.DataFrame
     caliper: FloatArray
     attrition: pl.DataFrame
 
@@ -182,7 +178,7 @@ class Pairs(Evidence):
     of_pairs = True
     shown, counted = ("n_pairs",), "n_pairs"
 
-    def told(self, n: IntArray, n_for: IntArray) -> Told:
+    def revealed(self, n: IntArray, n_for: IntArray) -> RevealedCounts:
         """See :class:`Evidence`.
 
         A share of pairs is the number of discordant ones over that of all: both, and the concordant
@@ -193,11 +189,7 @@ class Pairs(Evidence):
         pairs, discordant = self.n_pairs, self.n_discordant
         score = (pairs, discordant, pairs - discordant)
         rate = (n_for - discordant, n - n_for - discordant)
-        return Told(score, (), rate, (n - 2 * pairs,), 2 * pairs)
-
-    def pairs(self) -> pl.DataFrame:
-        """See :class:`Evidence`."""
-        return self.table.cast(PAIR_SCHEMA)  # type: ignore[arg-type]
+        return RevealedCounts(score, (), rate, (n - 2 * pairs,), 2 * pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,26 +224,7 @@ class EligibleRates(Evidence):
         """By how much more often the eligible are decided for."""
         return self.p_high - self.p_low
 
-    def _ranges(self) -> Mapping[str, FloatArray]:
-        return {} if self.anchors is None else self.anchors.columns()
-
-    def columns(self) -> Mapping[str, FloatArray]:
-        """See :class:`Evidence`."""
-        return {**super().columns(), **self._ranges()}
-
-    def by_physician(self) -> Mapping[str, FloatArray]:
-        """See :class:`Evidence`."""
-        return {**super().by_physician(), **self._ranges()}
-
-    def with_physicians(self, known: pl.DataFrame) -> Self:
-        """See :class:`Evidence`."""
-        same = super().with_physicians(known)
-        if self.anchors is None:
-            return same
-        ends = (known[name].to_numpy() for name in self.anchors.columns())
-        return replace(same, anchors=self.anchors.with_ranges(*ends))
-
-    def told(self, n: IntArray, n_for: IntArray) -> Told:
+    def revealed(self, n: IntArray, n_for: IntArray) -> RevealedCounts:
         """See :class:`Evidence`.
 
         p_high, and the score that follows from it, are the eligible patients decided for over the
@@ -262,7 +235,7 @@ class EligibleRates(Evidence):
         of_others = (others_for, others - others_for)
         score = (n_for, n - n_for, eligible_for, eligible - eligible_for)
         least = np.floor(eligible).astype(np.int64)
-        return Told(score, of_others, of_others, (others,), least)
+        return RevealedCounts(score, of_others, of_others, (others,), least)
 
     def over_limits(self, observed: Observed, seed: int) -> float:
         """See :class:`Evidence`."""
@@ -375,7 +348,7 @@ class RepeatedCases(Evidence):
     learned = False
     shown, counted = ("n_repeats",), "n_repeats"
 
-    def told(self, n: IntArray, n_for: IntArray) -> Told:
+    def revealed(self, n: IntArray, n_for: IntArray) -> RevealedCounts:
         """See :class:`Evidence`.
 
         Of two decisions on a case that differ one is for: the others for, two by two, are cases
@@ -383,4 +356,5 @@ class RepeatedCases(Evidence):
         """
         repeats, differ = self.n_repeats, self.n_contradictions
         both_times = (n_for - differ) // 2, (n - n_for - differ) // 2
-        return Told((repeats, differ, repeats - differ), (), both_times, (), np.zeros_like(n))
+        score, least = (repeats, differ, repeats - differ), np.zeros_like(n)
+        return RevealedCounts(score, (), both_times, (), least)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from intravar.arrays import FloatArray
 from intravar.errors import InputError
@@ -161,9 +160,7 @@ class LatentRule(CommonEstimator):
             self.random_state,
             self.n_jobs or 1,
         )
-        # The products are many and small: threads of BLAS would only wait for each other.
-        with threadpool_limits(limits=1, user_api="blas"):
-            common, handed_in = learn_latent(layout.panels(observed), layout, settings, self.within)
+        common, handed_in = learn_latent(layout.panels(observed), layout, settings, self.within)
         if not common.facts["follows_"]:
             warnings.warn(
                 Sentence(
@@ -188,8 +185,7 @@ class LatentRule(CommonEstimator):
     def _read(self, common: LatentCommon, observed: Observed, handed_in: HandedIn | None) -> None:
         if handed_in is None:
             panels = common.layout.panels(observed)
-            with threadpool_limits(limits=1, user_api="blas"):
-                read = common.read(panels, self.within, self.random_state)
+            read = common.read(panels, self.within, self.random_state)
             fold = np.zeros(len(panels.y), dtype=np.int64)
         else:
             panels, read, fold = handed_in.panels, handed_in.reading, handed_in.fold

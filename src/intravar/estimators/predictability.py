@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from threadpoolctl import threadpool_limits
 
 from intravar.errors import InputError
 from intravar.estimators.base import CommonEstimator, Size, Work
@@ -16,10 +15,15 @@ from intravar.inference.intervals import Interval, TwoHalves
 from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, cell_bound, panel_means
-from intravar.prediction.common import HandedIn, PredictionCommon, learn_predictions
-from intravar.prediction.held_out import losses_without, two_halves
+from intravar.prediction.candidates import log_likelihood
+from intravar.prediction.held_out import (
+    HandedIn,
+    PredictionCommon,
+    learn_predictions,
+    losses_without,
+    two_halves,
+)
 from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
-from intravar.prediction.stacking import log_likelihood
 from intravar.prediction.tasks import MOST_COMMON
 from intravar.prediction.trees import MOST as MOST_TREES
 from intravar.prediction.trees import ROWS_PER_TREE
@@ -120,13 +124,10 @@ class Predictability(CommonEstimator):
     def _read(
         self, common: PredictionCommon, observed: Observed, handed_in: HandedIn | None
     ) -> None:
-        # The products are many and small: threads of BLAS would only wait for each other.
-        with threadpool_limits(limits=1, user_api="blas"):
-            task = common.view.task(observed, common.n_folds, self.random_state)
-            predicted, colleagues = handed_in or common.predict(task)
-            bound = common.bound(task, predicted)
-            names = common.view.layout.names
-            self.weights_ = common.weights.weights(task, names, list(task.physicians))
+        task = common.view.task(observed, common.n_folds, self.random_state)
+        predicted, colleagues = handed_in or common.predict(task)
+        bound = common.bound(task, predicted)
+        self.weights_ = common.weights.weights(task)
         self.predicted_ = task.as_given(predicted.personal)
         self.pooled_ = task.as_given(predicted.pooled)
         self.differences_ = notable(self.weights_)
@@ -141,8 +142,7 @@ class Predictability(CommonEstimator):
             }
         enough = self.n_patients_ >= 2
         self.reason_ = [None if ok else TOO_FEW for ok in enough]
-        parts = (task.by_physician(part) for part in (bound.score, bound.raw, bound.effective))
-        score, *others = parts
+        score, *others = (task.by_physician(part) for part in bound)
         self._bound = Bound(np.where(enough, score, np.nan), *others)
         self.score_ = self._bound.score
         self.low_, self.high_, _ = self._bound.interval(0.95)

@@ -1,10 +1,8 @@
 """Several decisions per patient: each of them, all together, and which go together.
 
 Every decision is predicted on its own by :class:`Predictability`. Physicians' effects in all of
-them then inform each other (:mod:`intravar.prediction.several.effects`), and each decision
-is also explained by those before it (:mod:`intravar.prediction.several.joint`). From the held-out
-probability of every combination follow the bounds of
-:mod:`intravar.prediction.several.joint`.
+them then inform each other, and each decision is also explained by those before it. From the
+held-out probability of every combination follow the bounds of :mod:`intravar.prediction.several`.
 """
 
 from __future__ import annotations
@@ -28,8 +26,14 @@ from intravar.inference.shrinkage import shrink
 from intravar.observed import Observed, as_they_came, is_pandas, physician_or_groups
 from intravar.panels import Layout
 from intravar.prediction.bound import Bound, bound, losses_of, panel_means
-from intravar.prediction.several.effects import Across, across_decisions
-from intravar.prediction.several.joint import conditionals, differ_bound, difference_bound, if_apart
+from intravar.prediction.several import (
+    Across,
+    across_decisions,
+    conditionals,
+    differ_bound,
+    difference_bound,
+    if_apart,
+)
 from intravar.tables import hundred, number
 
 N_FOLDS = 5

@@ -172,9 +172,8 @@ def pairs_behind(evidence: Evidence, observed: Observed) -> pl.DataFrame:
     all of them. Pairs farther apart than two patients of the panel usually are, are left out: no
     pair is better than a bad one.
     """
-    counted = evidence.pairs()
-    if counted is not None:
-        return counted
+    if evidence.pairs is not None:
+        return evidence.pairs
     core, points = evidence.core, observed.standardised
     of_core = (panel if core is None else panel[core[panel]] for panel in observed.panels)
     # Standardised: two patients at random lie the root of twice the number of columns apart.

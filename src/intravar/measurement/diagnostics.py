@@ -82,7 +82,7 @@ def diagnose(
     # A genetic search itself looks at the caliper.
     if quick and hasattr(main, "caliper") and not main.name.startswith("genetic"):
         again = clone(main).set_params(caliper=1.0).fit_observed(observed)
-        loose = again.evidence(observed).table
+        loose = again.evidence(observed).pairs
     counts = _tenths(observed, probability, observed.code)
     overlap = _shared(counts, counts.sum(axis=0))
     return Diagnostics(

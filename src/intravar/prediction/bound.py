@@ -23,7 +23,6 @@ what a model expects there).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -56,8 +55,7 @@ class Left(NamedTuple):
     shared: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class Losses:
+class Losses(NamedTuple):
     """Losses of predictions, one entry of each per patient.
 
     What the predictions expect of twice the loss, by how much it was more, the variance of that
@@ -73,16 +71,12 @@ class Losses:
         self, code: IntArray, n_physicians: int
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the means of the first two over panels, and the standard error of the second."""
-        expected, wrong, variance = (
-            panel_means(each, code, n_physicians)
-            for each in (self.expected, self.wrong, self.variance)
-        )
+        expected, wrong, variance = (panel_means(each, code, n_physicians) for each in self[:3])
         size = np.bincount(code, minlength=n_physicians)
         return expected, wrong, np.sqrt(variance / np.maximum(size, 1))
 
 
-@dataclass(frozen=True, eq=False)
-class Bound:
+class Bound(NamedTuple):
     """The bound of physicians: twice the held-out squared error, chance held back, and `raw`.
 
     `effective` is the number of yes-or-no trials that would be as sure.
@@ -108,26 +102,20 @@ class Bound:
         return Interval(low, high, 2 * np.sqrt(mean * (1 - mean) / (a + b + 1)))
 
 
-@dataclass(frozen=True, eq=False)
-class LossReader:
+class LossReader(NamedTuple):
     """What all physicians taught about reading one physician's losses.
 
-    `share` is that of the expectation of physicians' own rules; `between` and `mean` are variance
+    `usual` is the spread of losses around their means, as a share of what yes or no would have;
+    `share` that of the expectation of physicians' own rules; `between` and `mean` are variance
     over physicians, and mean, of by how much predictions are wrong; `least_kept` is the share of it
-    that chance never explains away, 1 where chance is not held back; `usual` is the spread of
-    losses around their means, as a share of what yes or no would have.
+    that chance never explains away, 1 where chance is not held back.
     """
 
-    share: float
-    between: float
-    mean: float
-    least_kept: float
     usual: float
-
-    def held_back(self, wrong: FloatArray, error: FloatArray) -> FloatArray:
-        """Return by how much predictions are wrong, chance held back."""
-        kept = np.maximum(self.between / (self.between + error**2), self.least_kept)
-        return np.asarray(self.mean + kept * (wrong - self.mean))
+    share: float = 0.0
+    between: float = 0.0
+    mean: float = 0.0
+    least_kept: float = 1.0
 
     def of(
         self, losses: Losses, code: IntArray, n_physicians: int, left: FloatArray | None
@@ -142,7 +130,9 @@ class LossReader:
             if left is not None:
                 expected = expected + self.share * (left - expected)
             # Without any error there is no chance to be held back.
-            held = expected + self.held_back(raw - expected, np.maximum(error, _TINY))
+            variance = np.maximum(error, _TINY) ** 2
+            kept = np.maximum(self.between / (self.between + variance), self.least_kept)
+            held = expected + (self.mean + kept * (raw - expected - self.mean))
             score = np.where(error > _TINY, np.maximum(held, 0.0), raw)
         return Bound(score, raw, _effective(losses.loss, score / 2, code, self.usual))
 
@@ -156,12 +146,8 @@ def panel_means(values: FloatArray, code: IntArray, n_physicians: int) -> FloatA
 def losses_of(prediction: FloatArray, y: IntArray) -> Losses:
     """Return the losses of predictions of yes or no."""
     q = prediction
-    return Losses(
-        2 * q * (1 - q),
-        2 * (y - q) * (1 - 2 * q),
-        4 * q * (1 - q) * (1 - 2 * q) ** 2,
-        (y - q) ** 2,
-    )
+    variance = 4 * q * (1 - q) * (1 - 2 * q) ** 2
+    return Losses(2 * q * (1 - q), 2 * (y - q) * (1 - 2 * q), variance, (y - q) ** 2)
 
 
 def bound(
@@ -185,8 +171,7 @@ def bound(
     reader = learn_reader(losses, code, n_physicians, left, least_kept)
     read = reader.of(losses, code, n_physicians, None if left is None else left.value)
     there = np.bincount(code, minlength=n_physicians) > 0
-    parts = (read.score, read.raw, read.effective)
-    return Bound(*(np.where(there, each, np.nan) for each in parts))
+    return Bound(*(np.where(there, each, np.nan) for each in read))
 
 
 def learn_reader(
@@ -202,7 +187,7 @@ def learn_reader(
     wrong, error = wrong[there], error[there]
     usual = _usual(losses.loss, code, n_physicians)
     if len(error) < 2 or (error <= _TINY).any():
-        return LossReader(0.0, 0.0, 0.0, 1.0, usual)
+        return LossReader(usual)
     share = 0.0
     if left is not None:
         other = (left.value - expected)[there]
@@ -211,7 +196,7 @@ def learn_reader(
     tau2 = between_variance(wrong, error)
     weight = 1 / (error**2 + tau2)
     mean = float(np.sum(weight * wrong) / np.sum(weight))
-    return LossReader(share, tau2, mean, least_kept, usual)
+    return LossReader(usual, share, tau2, mean, least_kept)
 
 
 def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: FloatArray) -> float:

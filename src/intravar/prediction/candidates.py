@@ -1,35 +1,34 @@
-"""Candidates of one fold: what physicians have in common, and what is predicted with it.
+"""Candidates of one fold: what physicians have in common, what is predicted with it, and the blend.
 
 What is common is learned from the patients of the other folds, of a sample of physicians where
 there are many. Any panel is then read by it: common trees score the patients, the physician's own
 rule and forest are learned from the own patients outside of the fold. Of a patient who was learned
 from, the common score is handed in, by trees that had not seen the own decision; that is all that
 sets those learned from apart. No result depends on who else is read.
+
+Candidates are put together by predictions that had not seen the decisions they are held against.
+Beside a blend of the candidates there are trees along personal axes. A physician's largest weight
+is turned upwards and called the first axis, the next one the second. Along these axes rules of one
+kind look alike, whichever covariates they are about, and trees grown on all physicians learn their
+common shape: a sum, a conjunction, a threshold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logit
 
-from intravar.arrays import FloatArray, IntArray
-from intravar.learning.boosted_trees import Rates
-from intravar.learning.personal_rules import (
-    CampRules,
-    Hyper,
-    PersonalRules,
-    fit_rules,
-    learn_camps,
-    learn_hyper,
-)
+from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.learning import personal_rules
+from intravar.learning.boosted_trees import Rates, Trees, bin_edges, binned
 from intravar.prediction.own_forests import own_forests
-from intravar.prediction.stacking import Level, clipped_logit, personal_axes
 from intravar.prediction.tasks import Task, telling_columns
-from intravar.prediction.trees import CommonTrees, common_trees
+from intravar.prediction.trees import CommonTrees, common_trees, grown
 
 POOLED, COLLEAGUES = "pooled", "colleagues"
 PERSONAL, OWN = "personal", "own forest"
@@ -37,10 +36,46 @@ PERSONAL, OWN = "personal", "own forest"
 BLIND = (POOLED, COLLEAGUES)
 #: Physicians whose personal rules make up the average colleague.
 MOST_COLLEAGUES = 40
-#: Numbers of camps that are tried.
-CAMPS = (2, 3)
-#: With fewer physicians there are no camps.
-FEWEST_FOR_CAMPS = 8
+#: Numbers of camps that are tried; with fewer physicians there are none.
+CAMPS, FEWEST_FOR_CAMPS = (2, 3), 8
+#: How much of the axes' trees may enter the mixture with the blend, in logits.
+MIXTURES = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Penalty on the blend's weights, which are pulled towards the mean of the candidates.
+PENALTY = 5.0
+#: How many axes are looked along.
+MOST_AXES = 4
+EDGE = 1e-4
+
+
+def clipped_logit(probability: FloatArray) -> FloatArray:
+    """Return the logit of probabilities, kept away from 0 and 1."""
+    return np.asarray(logit(np.clip(probability, EDGE, 1 - EDGE)))
+
+
+def log_likelihood(score: FloatArray, y: IntArray) -> FloatArray:
+    """Return the log-likelihood of every decision under logits of P(yes)."""
+    return np.asarray(log_expit(np.where(y == 1, score, -score)))
+
+
+class Level(NamedTuple):
+    """Held-out predictions of some patients, a row each, and the names of the candidates.
+
+    Columns are what is known of the patients along their axes, then the logits of the candidates.
+    """
+
+    names: tuple[str, ...]
+    values: FloatArray
+
+    @property
+    def logits(self) -> FloatArray:
+        """Logits of the candidates alone."""
+        return np.ascontiguousarray(self.values[:, -len(self.names) :])
+
+    @property
+    def blind(self) -> FloatArray:
+        """Logits of those that do not know who decides."""
+        at = [self.names.index(name) for name in BLIND]
+        return np.ascontiguousarray(self.logits[:, at])
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +90,14 @@ class Candidates:
     chosen: IntArray
     first: CommonTrees
     second: CommonTrees
-    hyper: Hyper
-    colleagues: PersonalRules
+    hyper: personal_rules.Hyper
+    colleagues: personal_rules.PersonalRules
     share: float
-    camps: Mapping[str, CampRules]
+    camps: Mapping[str, personal_rules.CampRules]
     own: IntArray
 
     def predict(
-        self,
-        task: Task,
-        known: npt.NDArray[np.bool_],
-        asked: npt.NDArray[np.bool_],
-        score: FloatArray | None = None,
+        self, task: Task, known: BoolArray, asked: BoolArray, score: FloatArray | None = None
     ) -> Level:
         """Predict the patients of `asked` from those `known` of the same physicians.
 
@@ -77,22 +108,44 @@ class Candidates:
         if score is None:
             score = self.second.scores(task.bins)
         Z = np.column_stack([np.ones(len(y)), score, task.columns[:, self.chosen]])
-        rules = fit_rules(Z, y, code, rows, J, self.hyper)
-        own = own_forests(task.filled, y, code, rows, wanted, J, self.share, self.own)
-        logits = {
-            POOLED: self.first.scores(task.bins[wanted]),
-            COLLEAGUES: clipped_logit(self.colleagues.average(Z, wanted)),
-            PERSONAL: clipped_logit(rules.predict(Z, code, wanted)),
-            OWN: clipped_logit(own),
+        rules = personal_rules.fit_rules(Z, y, code, rows, J, self.hyper)
+        p_yes = {
+            COLLEAGUES: self.colleagues.average(Z, wanted),
+            PERSONAL: rules.predict(Z, code, wanted),
+            OWN: own_forests(task.filled, y, code, rows, wanted, J, self.share, self.own),
         }
         for name, camps in self.camps.items():
-            logits[name] = clipped_logit(camps.predict(Z, y, code, rows, wanted, rules))
+            p_yes[name] = camps.predict(Z, y, code, rows, wanted, rules)
         panel = np.bincount(code[rows], minlength=J)
-        return Level(logits, personal_axes(Z, code, wanted, rules, panel))
+        logits = [self.first.scores(task.bins[wanted]), *map(clipped_logit, p_yes.values())]
+        axes = _personal_axes(Z, code, wanted, rules, panel)
+        return Level((POOLED, *p_yes), np.column_stack([axes, *logits]))
+
+
+def _personal_axes(
+    Z: FloatArray,
+    code: IntArray,
+    rows: IntArray,
+    rules: personal_rules.PersonalRules,
+    panel: IntArray,
+) -> FloatArray:
+    """Return the patients of `rows` along their physicians' axes, and what is known of these.
+
+    The rules, learned from `panel` patients of every physician, have not seen the decisions of
+    these patients. Weights of all columns of Z but the first, a constant, are compared.
+    """
+    weights = rules.theta[:, 1:-2]
+    order = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :MOST_AXES]
+    largest = np.take_along_axis(weights, order, axis=1)
+    who = code[rows]
+    along = np.take_along_axis(Z[rows, 1:], order[who], axis=1) * np.sign(largest[who])
+    size = np.abs(largest) / np.maximum(np.abs(largest[:, :1]), 1e-9)
+    sharpness, rates = rules.score(Z, code, rows), rules.theta[who, -2:]
+    return np.column_stack([along, size[who, 1:], sharpness, rates, np.log1p(panel[who])])
 
 
 def learn_candidates(
-    task: Task, known: npt.NDArray[np.bool_], start: Hyper | None = None
+    task: Task, known: BoolArray, start: personal_rules.Hyper | None = None
 ) -> tuple[Candidates, FloatArray]:
     """Learn what is common from the patients of `known`; return their common score as well.
 
@@ -106,29 +159,106 @@ def learn_candidates(
     first = common_trees(task.bins, y, code, rows, task.half)
     Z[:, 1] = first.scores(task.bins, rows, task.half)
     begin = start if start is not None and len(start.mean) == Z.shape[1] + 2 else None
-    hyper = learn_hyper(Z, y, code, rows, J, begin)
+    hyper = personal_rules.learn_hyper(Z, y, code, rows, J, begin)
     # Once more, now that it is known who follows a rule closely and whose decisions say little.
-    low, high = expit(fit_rules(Z, y, code, rows, J, hyper).theta[:, -2:]).T
-    rates = Rates(high, low)
-    second = common_trees(task.bins, y, code, rows, task.half, rates)
+    low, high = expit(personal_rules.fit_rules(Z, y, code, rows, J, hyper).theta[:, -2:]).T
+    second = common_trees(task.bins, y, code, rows, task.half, Rates(high, low))
     Z[:, 1] = score = second.scores(task.bins, rows, task.half)
-    hyper = learn_hyper(Z, y, code, rows, J, hyper)
-    rules = fit_rules(Z, y, code, rows, J, hyper)
+    hyper = personal_rules.learn_hyper(Z, y, code, rows, J, hyper)
+    rules = personal_rules.fit_rules(Z, y, code, rows, J, hyper)
     present = np.unique(code[rows])
-    colleagues = present[:: max(1, len(present) // MOST_COLLEAGUES)]
-    camps = {}
     # The same in every fold, though one with few patients may be missing from some.
-    if len(np.unique(code[task.sampled])) >= FEWEST_FOR_CAMPS:
-        for n_camps in CAMPS:
-            camps[f"{n_camps} camps"] = learn_camps(Z, y, code, rows, rules, n_camps)
+    several = len(np.unique(code[task.sampled])) >= FEWEST_FOR_CAMPS
     candidates = Candidates(
         chosen,
         first,
         second,
         hyper,
-        rules.take(colleagues),
+        rules.take(present[:: max(1, len(present) // MOST_COLLEAGUES)]),
         float((y[rows].sum() + 1) / (len(rows) + 2)),
-        camps,
+        {
+            f"{n} camps": personal_rules.learn_camps(Z, y, code, rows, rules, n)
+            for n in (CAMPS if several else ())
+        },
         second.worth_a_look(task.owner[chosen], task.filled.shape[1]),
     )
     return candidates, score
+
+
+def fit_blend(table: FloatArray, y: IntArray) -> FloatArray:
+    """Return intercept and weights of a logistic blend of the candidates' logits."""
+    n_candidates = table.shape[1]
+    centre = np.r_[0.0, np.full(n_candidates, 1 / n_candidates)]
+
+    def objective(weights: FloatArray) -> tuple[float, FloatArray]:
+        score = weights[0] + table @ weights[1:]
+        away = weights - centre
+        residual = y - expit(score)
+        value = log_likelihood(score, y).sum() - 0.5 * PENALTY * away @ away
+        slope = np.r_[residual.sum(), table.T @ residual] - PENALTY * away
+        return -float(value), -slope
+
+    limits = [(None, None)] + [(0.0, None)] * n_candidates
+    return np.asarray(minimize(objective, centre, jac=True, method="L-BFGS-B", bounds=limits).x)
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """A mixture of the blend and of the axes' trees, learned from held-out predictions.
+
+    Both blends have an intercept and weights of candidates, the blind one of those that do not know
+    who decides. `mixture` is the share of the axes' trees, which are None without one; beside them
+    the edges of the bins that they look at.
+    """
+
+    blend: FloatArray
+    blind_blend: FloatArray
+    mixture: float
+    axes_trees: tuple[Trees, list[FloatArray]] | None
+
+    def scores(self, level: Level) -> tuple[FloatArray, FloatArray]:
+        """Return the logit of P(yes), and the same by the candidates that do not know who decides.
+
+        Every patient's has the same bits whoever else is asked about.
+        """
+        blended = summed(self.blend, level.logits.T)
+        if self.axes_trees is not None:
+            along = _along_axes(level, *self.axes_trees)
+            blended = (1 - self.mixture) * blended + self.mixture * along
+        return blended, summed(self.blind_blend, level.blind.T)
+
+
+def summed(weights: FloatArray, columns: Iterable[FloatArray]) -> FloatArray:
+    """Return intercept plus weighted columns, added one by one.
+
+    A product with a matrix may round a row by where it stands in the matrix.
+    """
+    total = weights[0]
+    for weight, column in zip(weights[1:], columns, strict=True):
+        total = total + weight * column
+    return np.asarray(total)
+
+
+def fit_stack(level: Level, y: IntArray, part: BoolArray) -> Stack:
+    """Learn how to put the candidates together; two parts take turns in being held out."""
+    total = np.zeros(len(MIXTURES))
+    for inside in (part, ~part):
+        known, other = (Level(level.names, level.values[rows]) for rows in (inside, ~inside))
+        weights = fit_blend(known.logits, y[inside])
+        blended = weights[0] + other.logits @ weights[1:]
+        along = _along_axes(other, *_grow_along_axes(known, y[inside]))
+        for at, share in enumerate(MIXTURES):
+            mixed = (1 - share) * blended + share * along
+            total[at] += log_likelihood(mixed, y[~inside]).sum()
+    mixture = MIXTURES[int(np.argmax(total))]
+    trees = _grow_along_axes(level, y) if mixture else None
+    return Stack(fit_blend(level.logits, y), fit_blend(level.blind, y), mixture, trees)
+
+
+def _grow_along_axes(level: Level, y: IntArray) -> tuple[Trees, list[FloatArray]]:
+    edges = bin_edges(level.values)
+    return grown(binned(level.values, edges), y), edges
+
+
+def _along_axes(level: Level, trees: Trees, edges: list[FloatArray]) -> FloatArray:
+    return trees.scores(binned(level.values, edges))

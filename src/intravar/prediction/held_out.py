@@ -1,8 +1,13 @@
-"""Held-out predictions of checked input, made once for all that ask, and those of two halves.
+"""How well physicians can be predicted: learned from some in common, read of any.
 
-Cross-fitting is nested: for fold k all candidates are learned from the other folds. How to put them
-together is learned from predictions of the other folds by models that left out one more fold:
-neither has seen a decision of fold k. One model per pair of folds serves both of its folds.
+Every patient is predicted without the own decision. Cross-fitting is nested: for fold k all
+candidates are learned from the other folds. How to put them together is learned from predictions of
+the other folds by models that left out one more fold: neither has seen a decision of fold k. One
+model per pair of folds serves both of its folds.
+
+The patients of any physician are dealt to the same folds; those of fold k are predicted by what was
+learned without fold k and by what the physician's other patients teach about the physician. Of
+physicians who were learned from, what was predicted on the way is handed in.
 
 Every patient of a half is predicted from the other folds of the same half. How candidates are put
 together is taken over from the fit of the whole, which never saw the patient's fold either.
@@ -14,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import expit
@@ -22,19 +27,23 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import LEVEL, Half, TwoHalves
+from intravar.learning.boosted_trees import Trees
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.observed import Observed
-from intravar.prediction.bound import bound, losses_of
-from intravar.prediction.candidates import BLIND, Candidates, learn_candidates
-from intravar.prediction.own_rules import learn_own_rules
-from intravar.prediction.stacking import Level, Stack, fit_stack
+from intravar.prediction.bound import Bound, LossReader, bound, learn_reader, losses_of
+from intravar.prediction.candidates import Candidates, Level, Stack, fit_stack, learn_candidates
+from intravar.prediction.own_rules import OwnRules, learn_own_rules, learn_weights
 from intravar.prediction.tasks import Task, View
-from intravar.prediction.trees import common_trees
+from intravar.prediction.trees import colleagues_loss, common_trees, expected_losses
 from intravar.processes import in_threads
 
+#: With fewer patients no rule is looked for.
+FEWEST_PATIENTS = 40
+#: The share of all physicians counts as so many patients of one's own.
+SHARED = 2.0
 
-@dataclass(frozen=True, eq=False)
-class Fold:
+
+class Fold(NamedTuple):
     """What is common, learned without one fold, and how candidates are put together."""
 
     candidates: Candidates
@@ -83,55 +92,44 @@ def _predict_from(
     return candidates.predict(task, known, asked, score)
 
 
+def _stack_without(task: Task, k: int, levels: Mapping[tuple[int, int], Level]) -> Stack:
+    """Learn how to put candidates together from predictions that never saw fold k."""
+    rows, values = [], []
+    for pair, level in levels.items():
+        if k in pair:
+            asked = np.flatnonzero(np.isin(task.fold, pair) & task.sampled)
+            others = task.fold[asked] != k
+            rows.append(asked[others])
+            values.append(level.values[others])
+    known = np.concatenate(rows)
+    order = np.argsort(known)
+    level, known = Level(level.names, np.vstack(values)[order]), known[order]
+    return fit_stack(level, task.y[known], task.half[known])
+
+
 def read_folds(
     folds: Sequence[Fold],
     task: Task,
-    columns: Sequence[FloatArray] | None = None,
+    scores: Sequence[FloatArray] | None = None,
     n_threads: int = 1,
 ) -> Predicted:
     """Predict the patients of every fold by what was learned without it.
 
-    `columns` is, by fold, the common score of all patients, where some of them were learned from.
+    `scores` is, by fold, the common score of all patients, where some of them were learned from.
     """
     n = len(task.y)
     score, pooled = np.zeros(n), np.zeros(n)
     by_candidate: dict[str, FloatArray] = {}
     outs = {k: task.fold == k for k in range(len(folds)) if (task.fold == k).any()}
     work = [
-        partial(
-            folds[k].candidates.predict, task, ~out, out, None if columns is None else columns[k]
-        )
+        partial(folds[k].candidates.predict, task, ~out, out, None if scores is None else scores[k])
         for k, out in outs.items()
     ]
     for (k, out), level in zip(outs.items(), in_threads(work, n_threads), strict=True):
         score[out], pooled[out] = folds[k].stack.scores(level)
-        for name, values in level.logits.items():
+        for name, values in zip(level.names, level.logits.T, strict=True):
             by_candidate.setdefault(name, np.zeros(n))[out] = values
     return Predicted(expit(score), expit(pooled), by_candidate)
-
-
-def _stack_without(task: Task, k: int, pairs: Mapping[tuple[int, int], Level]) -> Stack:
-    """Learn how to put candidates together from predictions that never saw fold k."""
-    fold, rows, levels = task.fold, [], []
-    for other in range(task.n_folds):
-        if other == k:
-            continue
-        pair = (min(k, other), max(k, other))
-        asked = np.flatnonzero(np.isin(fold, pair) & task.sampled)
-        here = np.flatnonzero(fold[asked] == other)
-        rows.append(asked[here])
-        levels.append(pairs[pair].take(here))
-    all_rows = np.concatenate(rows)
-    order = np.argsort(all_rows)
-    rows_in_order = all_rows[order]
-    level = Level.together(levels).take(order)
-    return fit_stack(level, task.y[rows_in_order], task.half[rows_in_order], BLIND)
-
-
-#: With fewer patients no rule is looked for.
-FEWEST_PATIENTS = 40
-#: The share of all physicians counts as so many patients of one's own.
-SHARED = 2.0
 
 
 def predict_shares(
@@ -159,8 +157,7 @@ def predict_shares(
     return Predicted(personal, np.broadcast_to(pooled, len(y)).astype(np.float64), {})
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOut(NamedTuple):
     """Predictions of the patients who were learned from, in the order of the panels.
 
     There are no folds where there are too few patients, or one decision for all.
@@ -193,12 +190,88 @@ def _held_out(observed: Observed, n_folds: int, seed: int, n_threads: int) -> He
         return HeldOut(view, task, *cross_fit(task, n_threads))
 
 
+#: Handed in of patients who were learned from: their predictions, and the loss of colleagues.
+HandedIn: TypeAlias = tuple[Predicted, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionCommon:
+    """All that was learned in common; nothing in it belongs to a patient.
+
+    By seed of a deal, what was learned without each fold, or no deal where no rule was looked for;
+    patients learned from and those decided for, whose shares predict then; how losses are read,
+    what own rules leave, trees of what colleagues lose, who weighs what.
+    """
+
+    view: View
+    n_folds: int
+    deals: dict[int, tuple[Fold, ...]]
+    n_learned: tuple[int, int]
+    reader: LossReader
+    own_rules: OwnRules | None
+    losses: list[Trees]
+    weights: OwnRules
+
+    def predict(self, task: Task) -> HandedIn:
+        """Predict patients of physicians who were not learned from."""
+        deals = [read_folds(folds, task.dealt(seed)) for seed, folds in self.deals.items()]
+        if not deals:
+            deals = [predict_shares(task.y, task.code, len(task), *self.n_learned)]
+        return _averaged(deals), colleagues_loss(self.losses, task.bins)
+
+    def bound(self, task: Task, predicted: Predicted) -> Bound:
+        """Return the bound of every panel, each from the own patients alone."""
+        left = None if self.own_rules is None else self.own_rules.left(task, predicted.pooled)
+        return self.reader.of(losses_of(predicted.personal, task.y), task.code, len(task), left)
+
+
+def learn_predictions(
+    observed: Observed, n_folds: int, seeds: Sequence[int], n_threads: int = 1
+) -> tuple[PredictionCommon, HandedIn]:
+    """Learn what physicians have in common; return what is predicted of them as well.
+
+    Where a rule is looked for, several deals, one by each seed, are averaged.
+    """
+    first = held_out(observed, n_folds, seeds[0], n_threads)
+    task, y, code, J = first.task, first.task.y, first.task.code, len(first.task)
+    deals = {seeds[0]: first}
+    if first.folds:
+        every = {seed: held_out(observed, n_folds, seed, n_threads) for seed in seeds}
+        deals = {seed: deal for seed, deal in every.items() if deal.folds}
+    predicted = _averaged([deal.predicted for deal in deals.values()])
+    left, own_rules = None, None
+    if first.folds:
+        own_rules, left = learn_own_rules(task, predicted.personal, predicted.pooled, seeds[0])
+    loss = (y - predicted.personal) ** 2
+    colleagues, losses = expected_losses(task.bins, loss, code, J, seeds[0])
+    common = PredictionCommon(
+        first.view,
+        n_folds,
+        {seed: deal.folds for seed, deal in deals.items() if deal.folds},
+        (len(y), int(y.sum())),
+        learn_reader(losses_of(predicted.personal, y), code, J, left),
+        own_rules,
+        losses,
+        learn_weights(task),
+    )
+    return common, (predicted, colleagues)
+
+
+def _averaged(deals: Sequence[Predicted]) -> Predicted:
+    """Return P(yes) averaged over deals; candidates are those of the first."""
+    personal = np.mean([deal.personal for deal in deals], axis=0)
+    pooled = np.mean([deal.pooled for deal in deals], axis=0)
+    return Predicted(personal, pooled, deals[0].by_candidate)
+
+
 def half_predictions(
     observed: Observed, n_folds: int, seed: int, n_threads: int = 1
 ) -> list[tuple[FloatArray, FloatArray]]:
     """Return P(yes) of every patient from either half of the other folds: own, and pooled.
 
     In the order of the panels, learned the first time they are asked for; nothing without a rule.
+    Held against predictions from all of the other folds, they show what twice as many patients
+    teach.
     """
     return observed.learn(
         ("half predictions", n_folds, seed),
@@ -207,11 +280,6 @@ def half_predictions(
 
 
 def _half_predictions(whole: HeldOut, n_threads: int) -> list[tuple[FloatArray, FloatArray]]:
-    """Predict every patient from either half of the other folds.
-
-    Held against predictions from all of the other folds, they show what twice as many patients
-    teach.
-    """
     if not whole.folds:
         return []
     task, halves = whole.task, []
@@ -243,14 +311,12 @@ def two_halves(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) 
     halves = half_predictions(observed, n_folds, seed, n_threads)
     if not halves or any(len(np.unique(task.y[part])) < 2 for part in parts):
         return None
+    work = [
+        partial(_bound, task, np.flatnonzero(part), *predicted)
+        for part, predicted in zip(parts, [*halves, learned.predicted[:2]], strict=True)
+    ]
     with threadpool_limits(limits=1, user_api="blas"):
-        first, second, whole = in_threads(
-            [
-                partial(_bound, task, np.flatnonzero(part), *predicted)
-                for part, predicted in zip(parts, [*halves, learned.predicted[:2]], strict=True)
-            ],
-            n_threads,
-        )
+        first, second, whole = in_threads(work, n_threads)
     return TwoHalves(first, second, whole.score)
 
 
@@ -259,13 +325,8 @@ def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> H
     some = task.take(rows)
     _, left = learn_own_rules(some, own[rows], pooled[rows], task.seed)
     limit = bound(losses_of(own[rows], some.y), some.code, len(some), left)
-    return Half.placed(
-        np.where(some.sizes >= 2, limit.score, np.nan),
-        limit.interval(LEVEL),
-        some.places,
-        len(task),
-        is_bound=True,
-    )
+    score = np.where(some.sizes >= 2, limit.score, np.nan)
+    return Half.placed(score, limit.interval(LEVEL), some.places, len(task), is_bound=True)
 
 
 def losses_without(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,7 +24,7 @@ from intravar.learning.personal_rules import (
     sampled_hyper,
 )
 from intravar.prediction.bound import Left, panel_means
-from intravar.prediction.stacking import clipped_logit
+from intravar.prediction.candidates import clipped_logit
 from intravar.prediction.tasks import Task, telling_columns
 
 #: A difference of so many standard errors is worth a word.
@@ -50,23 +49,22 @@ class OwnRules:
         on who else is asked about.
         """
         Z = _table(task, self.chosen, pooled)
-        return _left(task, _fitted(task, Z, self.hyper).slopes(Z, task.code)[0])
+        p, _ = _fitted(task, Z, self.hyper).slopes(Z, task.code)
+        return panel_means(2 * p * (1 - p), task.code, len(task))
 
-    def weights(
-        self, task: Task, covariates: Sequence[str], physicians: Sequence[Any]
-    ) -> pl.DataFrame:
+    def weights(self, task: Task) -> pl.DataFrame:
         """Return the weights of every panel's physician beside those of the others.
 
-        Covariates are those of the panels. Nobody's weights depend on who else is asked about.
+        Nobody's weights depend on who else is asked about.
         """
         rules = _fitted(task, _table(task, self.chosen), self.hyper)
         weight = rules.theta[:, 1:-2]
         error = np.sqrt(np.einsum("jkk->jk", rules.covariance))[:, 1:-2]
         others = np.broadcast_to(self.hyper.mean[1:-2], weight.shape)
-        names = [covariates[task.owner[at]] for at in self.chosen]
+        names = [task.names[task.owner[at]] for at in self.chosen]
         return pl.DataFrame(
             {
-                "physician": np.repeat(list(physicians), len(names)),
+                "physician": np.repeat(list(task.physicians), len(names)),
                 "covariate": names * len(task),
                 "weight": weight.ravel(),
                 "others": others.ravel(),
@@ -98,7 +96,7 @@ def learn_own_rules(
         for at in (p, prediction)
     )
     shared = np.einsum("jk,jkl,jl->j", moved, rules.covariance, held)
-    return OwnRules(chosen, hyper), Left(_left(task, p), shared)
+    return OwnRules(chosen, hyper), Left(panel_means(2 * p * (1 - p), code, J), shared)
 
 
 def _table(task: Task, chosen: IntArray, pooled: FloatArray | None = None) -> FloatArray:
@@ -108,12 +106,7 @@ def _table(task: Task, chosen: IntArray, pooled: FloatArray | None = None) -> Fl
 
 
 def _fitted(task: Task, Z: FloatArray, hyper: Hyper) -> PersonalRules:
-    rows = np.arange(len(task.y))
-    return fit_rules(Z, task.y, task.code, rows, len(task), hyper)
-
-
-def _left(task: Task, p: FloatArray) -> FloatArray:
-    return panel_means(2 * p * (1 - p), task.code, len(task))
+    return fit_rules(Z, task.y, task.code, np.arange(len(task.y)), len(task), hyper)
 
 
 def learn_weights(task: Task) -> OwnRules:
@@ -171,17 +164,14 @@ def in_words(differences: pl.DataFrame, physicians: Sequence[str]) -> list[str |
     >>> in_words(table, ["A", "B"])
     ['weighs age more and sbp less than the others', None]
     """
-    by_physician: dict[str, list[str]] = {}
-    for physician, covariate, how in differences.iter_rows():
-        words = by_physician.setdefault(physician, [])
-        if len(words) < MOST_WORDS:
-            words.append(f"{covariate} {how}")
-    return [_sentence(by_physician.get(str(name))) for name in physicians]
+    words = pl.format("{} {}", "covariate", "how").head(MOST_WORDS).alias("words")
+    said = dict(differences.group_by("physician", maintain_order=True).agg(words).iter_rows())
+    return [_sentence(said.get(str(name), [])) for name in physicians]
 
 
-def _sentence(words: list[str] | None) -> str | None:
+def _sentence(words: list[str]) -> str | None:
     if not words:
         return None
-    listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
     compares = words[-1].endswith(("more", "less"))
     return f"weighs {listed} than the others" if compares else f"weighs {listed}"

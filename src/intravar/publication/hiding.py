@@ -197,10 +197,10 @@ class HiddenParts:
 def hidden_parts(scores: Scores, evidence: Evidence, smallest: int) -> HiddenParts:
     """Tell for every physician what must be hidden: what few counts follow from.
 
-    See :meth:`intravar.estimators.evidence.Evidence.told`.
+    See :meth:`intravar.estimators.evidence.Evidence.revealed`.
     """
     n, n_for = scores.n_patients, scores.n_for
-    counts = evidence.told(n, n_for)
+    counts = evidence.revealed(n, n_for)
     size = any_few(smallest, n, *counts.size)
     score = any_few(smallest, n, *counts.score)
     return HiddenParts(

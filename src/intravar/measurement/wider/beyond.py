@@ -144,7 +144,8 @@ def _of_everybody(
         weighed = evidence.differences.with_columns(pl.col("physician").cast(pl.String))
         weighed = weighed.filter(pl.col("physician").is_in(inside))
         more = named_in(others.differences, named).select(weighed.columns)
-        evidence = evidence.with_differences(pl.concat([weighed, more], how="vertical_relaxed"))
+        weighed = pl.concat([weighed, more], how="vertical_relaxed")
+        evidence = replace(evidence, differences=weighed)  # type: ignore[type-var]
     scores = replace(
         fitted.scores,
         physician=named[table["code"]],

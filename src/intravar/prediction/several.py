@@ -1,4 +1,4 @@
-"""Effects of physicians in several decisions: what a physician does in one informs the others.
+"""Several decisions of one patient: effects of physicians in all, each decision given others.
 
 For every decision there is a prediction that does not know who decides, the share of colleagues who
 would say yes. How closely a physician goes with it, and how often the physician says yes on the
@@ -9,20 +9,34 @@ others as far as physicians on the whole say it does. Mean and covariance are le
 posterior of every physician is taken for normal around its mode (Laplace). Predictions by these
 effects are blended with those that know one decision only, as far as held-out decisions say that it
 helps.
+
+What the decisions before it add to a decision is a logistic model on top of that: they may count
+more or less where the decision is likely anyway, and more or less with every physician. It is
+learned without the fold that it predicts, and left out where held-out decisions are predicted no
+better with it.
+
+For any prediction Q of the combination of decisions that a patient gets, the quadratic score
+1 - 2 Q(v) + sum Q^2 of the combination v has the mean 1 - sum P^2 + sum (P - Q)^2, P being the true
+probabilities. The first part is the probability that two such patients differ in at least one
+decision; the rest is never negative. With one decision it is the bound of
+:mod:`intravar.prediction.bound`. The number of differences is the sum of all decisions' bounds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.prediction.bound import panel_means
-from intravar.prediction.stacking import clipped_logit, fit_blend
+from intravar.inference.outcomes import positions, vectors
+from intravar.prediction.bound import Bound, Losses, bound, losses_of, panel_means
+from intravar.prediction.candidates import clipped_logit, fit_blend, log_likelihood
 
 #: Decisions have nothing to do with each other in so many physicians that are thought of.
 APART = 5.0
@@ -35,6 +49,8 @@ FIRST_STEPS, STEPS, LONGEST = 8, 2, 2.0
 _RIDGE = 1e-6
 #: With fewer known decisions outside a fold nothing is blended.
 FEWEST = 40
+#: Penalty on what decisions before add to the prediction.
+RIDGE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +79,7 @@ class Logits:
         return replace(self, known=self.known & rows[:, None])
 
 
-@dataclass(frozen=True, eq=False)
-class PhysicianEffects:
+class PhysicianEffects(NamedTuple):
     """Mean and covariance of effects over physicians; effects of each, with their error's."""
 
     mean: FloatArray
@@ -73,7 +88,7 @@ class PhysicianEffects:
     error: FloatArray
 
     def probability(
-        self, design: FloatArray, offset: FloatArray, span: slice, code: IntArray
+        self, design: FloatArray, offset: FloatArray | float, span: slice, code: IntArray
     ) -> FloatArray:
         """Return P(yes) of patients in one decision, what is not sure of the effects averaged."""
         score = offset + np.einsum("id,id->i", design, self.value[code, span])
@@ -115,12 +130,9 @@ def fit_effects(
     own = np.zeros((size, size))
     for span in spans:
         own[span, span] = 1.0
-    if start is None:
-        mean, covariance = np.zeros(size), np.eye(size)
-        value = np.zeros((J, size))
-    else:
-        mean, covariance, value = start.mean, start.covariance, start.value
-    error = np.zeros((J, size, size))
+    mean, covariance, value = (np.zeros(size), np.eye(size), np.zeros((J, size)))
+    if start is not None:
+        mean, covariance, value, _ = start
     for number in range(rounds):
         steps = STEPS if number else FIRST_STEPS
         value, error = _posterior(logits, mean, covariance, value, steps)
@@ -142,6 +154,10 @@ def _posterior(
     logits: Logits, mean: FloatArray, covariance: FloatArray, value: FloatArray, steps: int
 ) -> tuple[FloatArray, FloatArray]:
     """Climb to every physician's most likely effects; return them and the error's covariance."""
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.bincount(logits.code, values, minlength=logits.n_physicians).astype(np.float64)
+
     precision = np.linalg.inv(covariance)
     for _ in range(steps):
         slope = -(value - mean) @ precision
@@ -151,26 +167,17 @@ def _posterior(
             p = expit(score)
             residual = np.where(logits.known[:, k], logits.decided[:, k] - p, 0.0)
             weight = np.where(logits.known[:, k], p * (1 - p), 0.0)
-            for a in range(design.shape[1]):
-                at = span.start + a
-                slope[:, at] += _totals(logits, residual * design[:, a])
-                for b in range(design.shape[1]):
-                    total = _totals(logits, weight * design[:, a] * design[:, b])
-                    curve[:, at, span.start + b] += total
+            for a, one in enumerate(design.T, span.start):
+                slope[:, a] += total(residual * one)
+                for b, other in enumerate(design.T, span.start):
+                    curve[:, a, b] += total(weight * one * other)
         step = np.linalg.solve(curve, slope[:, :, None])[:, :, 0]
         longest = np.abs(step).max(axis=1, keepdims=True)
         value = value + step * np.minimum(1.0, LONGEST / np.maximum(longest, 1e-12))
     return value, np.linalg.inv(curve)
 
 
-def _totals(logits: Logits, values: FloatArray) -> FloatArray:
-    return np.asarray(
-        np.bincount(logits.code, values, minlength=logits.n_physicians), dtype=np.float64
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Across:
+class Across(NamedTuple):
     """Predictions that know all decisions of a physician.
 
     `predicted` is held-out P(yes) by patient and decision; `correlation` that of the steadiness of
@@ -199,9 +206,8 @@ def across_decisions(
     `own` and `pooled` are held-out P(yes) of each decision on its own, by who decides and without;
     one row per patient and one column per decision, as `decided` and `known`.
     """
-    n_decisions, J = own.shape[1], int(code.max()) + 1
-    designs = tuple(_design(pooled[:, k], known[:, k]) for k in range(n_decisions))
-    logits = Logits(designs, np.zeros_like(own), decided, known, code, J)
+    designs = tuple(_design(*each) for each in zip(pooled.T, known.T, strict=True))
+    logits = Logits(designs, np.zeros_like(own), decided, known, code, int(code.max()) + 1)
     # Matrices are many and small: threads of BLAS would only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
         everything = fit_effects(logits, together=together)
@@ -212,16 +218,10 @@ def across_decisions(
                 logits.only(~out), together=together, start=everything, rounds=FOLD_ROUNDS
             )
             for k, (design, span) in enumerate(zip(designs, logits.spans, strict=True)):
-                by_effects[out, k] = effects.probability(
-                    design[out], np.zeros(int(out.sum())), span, code[out]
-                )
-        predicted = np.column_stack(
-            [
-                _blended(own[:, k], by_effects[:, k], decided[:, k], known[:, k], fold)
-                for k in range(n_decisions)
-            ]
-        )
-    excess = [_excess(everything, logits, k) for k in range(n_decisions)]
+                by_effects[out, k] = effects.probability(design[out], 0.0, span, code[out])
+        columns = zip(own.T, by_effects.T, decided.T, known.T, strict=True)
+        predicted = np.column_stack([_blended(*each, fold) for each in columns])
+    excess = [_excess(everything, logits, k) for k in range(len(designs))]
     # The second effects are those of going with colleagues.
     at = [span.start + 1 for span in logits.spans]
     covariance = everything.covariance[np.ix_(at, at)]
@@ -257,3 +257,137 @@ def _excess(effects: PhysicianEffects, logits: Logits, k: int) -> FloatArray:
     p = effects.probability(design, logits.offset[rows, k], span, code)
     variance = np.square(p * (1 - p)) * effects.unsure(design, span, code)
     return panel_means(2 * variance, code, logits.n_physicians)
+
+
+def conditionals(
+    predicted: FloatArray, decided: IntArray, code: IntArray, fold: IntArray
+) -> list[FloatArray]:
+    """Return P(yes) of each decision given those before it.
+
+    `predicted` is P(yes) by covariates alone; all decisions are known. Per decision the result has
+    one row per patient and one column per combination of the decisions before it, as
+    :func:`intravar.inference.outcomes.chained` takes it.
+    """
+    score = clipped_logit(predicted)
+    tables = apart(predicted)
+    for k in range(1, predicted.shape[1]):
+        with threadpool_limits(limits=1, user_api="blas"):
+            table = _given_earlier(score, decided, k, code, fold)
+        given = table[np.arange(len(table)), positions(decided[:, :k])]
+        with_them, without = (
+            log_likelihood(clipped_logit(chance), decided[:, k]).sum()
+            for chance in (given, predicted[:, k])
+        )
+        if with_them > without:
+            tables[k] = table
+    return tables
+
+
+def _given_earlier(
+    score: FloatArray, decided: IntArray, k: int, code: IntArray, fold: IntArray
+) -> FloatArray:
+    earlier, y = decided[:, :k].astype(np.float64), decided[:, k : k + 1].astype(np.float64)
+    combinations, known = vectors(k), np.ones((len(y), 1), dtype=np.bool_)
+    features = _features(score, earlier, k)
+    table = np.empty((len(y), len(combinations)))
+    for number in np.unique(fold):
+        out = fold == number
+        weights = _weights(features[~out], score[~out, k], decided[~out, k])
+        offset = (score[:, k] + features @ weights)[:, None]
+        logits = Logits((earlier,), offset, y, known, code, int(code.max()) + 1)
+        effects = fit_effects(logits.only(~out))
+        rows = np.flatnonzero(out)
+        for at, combination in enumerate(combinations):
+            before = np.tile(combination, (len(rows), 1))
+            common = score[rows, k] + _features(score[rows], before, k) @ weights
+            table[rows, at] = effects.probability(before, common, slice(0, k), code[rows])
+    return table
+
+
+def _features(score: FloatArray, earlier: FloatArray, k: int) -> FloatArray:
+    """Return what is looked at: scores, decisions before, and the one where the other."""
+    columns = [np.ones(len(score)), score[:, k]]
+    for before in range(k):
+        yes = earlier[:, before]
+        columns += [score[:, before], yes, yes * score[:, k], yes * score[:, before]]
+    return np.column_stack(columns)
+
+
+def _weights(features: FloatArray, offset: FloatArray, y: IntArray) -> FloatArray:
+    """Return the weights of a penalised logistic model on top of an offset."""
+
+    def objective(weights: FloatArray) -> tuple[float, FloatArray]:
+        score = offset + features @ weights
+        value = log_likelihood(score, y).sum() - 0.5 * RIDGE * weights @ weights
+        return -float(value), RIDGE * weights - features.T @ (y - expit(score))
+
+    # Newton's steps go far too far where yes is rare and decisions go together closely.
+    start = np.zeros(features.shape[1])
+    return np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B", tol=1e-12).x)
+
+
+def apart(predicted: FloatArray) -> list[FloatArray]:
+    """Return the same if decisions were independent of each other.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in apart(np.array([[0.5, 0.2]]))]
+    [[[0.5]], [[0.2, 0.2]]]
+    """
+    return [np.repeat(predicted[:, k : k + 1], 2**k, axis=1) for k in range(predicted.shape[1])]
+
+
+def differ_bound(table: FloatArray, at: IntArray, code: IntArray, n_physicians: int) -> Bound:
+    """Return the bound of the probability to differ in at least one decision, per physician.
+
+    `table` has the predicted probability of every combination, one row per patient; `at` is the
+    combination that every patient got.
+
+    Examples
+    --------
+    >>> table, nobody = np.full((4, 4), 0.25), np.zeros(4, dtype=np.int64)
+    >>> differ_bound(table, np.arange(4), nobody, 1).score.tolist()
+    [0.75]
+    """
+    loss = 1 - 2 * table + np.square(table).sum(axis=1, keepdims=True)
+    return _bound_of_table(loss, table, at, code, n_physicians)
+
+
+def difference_bound(
+    predicted: FloatArray, table: FloatArray, at: IntArray, code: IntArray, n_physicians: int
+) -> Bound:
+    """Return the bound of the mean discordance of the decisions, per physician.
+
+    Times the number of decisions it is the expected number of differences. `predicted` is P(yes)
+    of each decision by covariates alone; the others are as in :func:`differ_bound`.
+    """
+    n_decisions = predicted.shape[1]
+    loss = np.zeros_like(table)
+    for k, value in enumerate(vectors(n_decisions).T):
+        loss += 2 * (value - predicted[:, k : k + 1]) ** 2 / n_decisions
+    return _bound_of_table(loss, table, at, code, n_physicians)
+
+
+def _bound_of_table(
+    loss: FloatArray, table: FloatArray, at: IntArray, code: IntArray, n_physicians: int
+) -> Bound:
+    """Return the bound from the loss of every combination, twice a number between 0 and 1."""
+    mean = (table * loss).sum(axis=1)
+    variance = (table * np.square(loss - mean[:, None])).sum(axis=1)
+    actual = loss[np.arange(len(at)), at]
+    return bound(Losses(mean, actual - mean, variance, actual / 2), code, n_physicians)
+
+
+def if_apart(predicted: FloatArray, decided: IntArray, code: IntArray, n_physicians: int) -> Bound:
+    """Return the bound of :func:`differ_bound` if decisions were independent of each other.
+
+    Each is wrong as often as it is, while the others are as expected: decisions that were seen in
+    one patient go together, and products of their errors would say so.
+    """
+    each = losses_of(predicted, decided)
+    alike = 1 - each.expected
+    others = alike.prod(axis=1, keepdims=True) / alike
+    expected, wrong = 1 - alike.prod(axis=1), (others * each.wrong).sum(axis=1)
+    variance = (np.square(others) * each.variance).sum(axis=1)
+    losses = Losses(expected, wrong, variance, np.clip((expected + wrong) / 2, 0.0, 1.0))
+    return bound(losses, code, n_physicians)

@@ -1,1 +1,0 @@
-"""Several decisions of one physician: predictions that inform each other, and joint bounds."""
