@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 import intravar
 from intravar.estimators import PAPER_METHODS, Observed, make_estimator
 from intravar.estimators.matching import Comparison, between_points
-from intravar.estimators.rf_proximity import RFProximity
+from intravar.estimators.supervised import RFProximity
 from intravar.learning.profiles import robustly_scaled, select_profiles
 from intravar.matching.distances import hybrid_distances, leaf_distances
 from intravar.matching.pairing import pair_panel

@@ -120,17 +120,18 @@ def known_rule(cohort: Cohort, name: str, *, together: bool) -> FloatArray:
     designs = tuple(np.column_stack([np.ones(len(each)), 2.0 * each - 1]) for each in eligible)
     decided = cohort.decisions.to_numpy().astype(np.float64)
     code = np.unique(cohort.physician.cast(pl.String).to_numpy(), return_inverse=True)[1]
-    size = np.bincount(code).astype(np.float64)
-    nothing = np.zeros_like(decided)
-    logits = Logits(
-        designs, nothing, decided, np.ones(decided.shape, dtype=np.bool_), code, len(size)
-    )
-    found = fit_effects(logits, together=together)
+    J, nothing = int(code.max()) + 1, np.zeros_like(decided)
+    known = np.ones(decided.shape, dtype=np.bool_)
+    every = range(len(designs))
     columns = []
-    for design, span in zip(designs, logits.spans, strict=True):
-        p = found.probability(design, nothing[:, 0], span, code)
-        unsure = np.square(p * (1 - p)) * found.unsure(design, span, code)
-        columns.append(panel_means(2 * p * (1 - p) - 2 * unsure, code, logits.n_physicians))
+    for some in [every] if together else [[k] for k in every]:
+        some_designs = tuple(designs[k] for k in some)
+        logits = Logits(some_designs, nothing[:, some], decided[:, some], known[:, some], code, J)
+        found = fit_effects(logits)
+        for design, span in zip(logits.designs, logits.spans, strict=True):
+            p = found.probability(design, 0.0, span, code)
+            unsure = np.square(p * (1 - p)) * found.unsure(design, span, code)
+            columns.append(panel_means(2 * p * (1 - p) - 2 * unsure, code, J))
     return np.column_stack(columns)
 
 

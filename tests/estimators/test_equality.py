@@ -123,7 +123,7 @@ def test_glmm(cohort):
 
 @pytest.mark.parametrize("condition", ["score2", "copula", "pass1-w3-p3"])
 def test_one_forest_serves_both(condition, monkeypatch):
-    import intravar.estimators.rf_proximity as module
+    import intravar.estimators.supervised as module
 
     cohort = intravar.simulate(condition, n_patients=150, n_physicians=5, random_state=11)
     grown = []

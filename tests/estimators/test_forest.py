@@ -5,7 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from intravar.errors import InputError
-from intravar.estimators.rf_proximity import RFProximity
+from intravar.estimators.supervised import RFProximity
 
 
 def assert_same(x, y, n_trees, n_jobs=None):

@@ -210,7 +210,7 @@ def test_doubt_is_what_halves_show_beyond_their_errors():
     found = doubts([halves])
     assert found[0] == pytest.approx(own / np.sqrt(2), rel=0.05)
     assert found[1] == pytest.approx(common, rel=0.05)
-    quiet = [replace(half, score=half.score * 0 + 0.2) for half in halves]
+    quiet = [half._replace(score=half.score * 0 + 0.2) for half in halves]
     assert doubts([quiet]) == (0.0, 0.0)
 
 

@@ -18,9 +18,8 @@ from .matching import Euclidean, Mahalanobis
 from .noise import Noise
 from .predictability import Predictability
 from .repeats import Repeats
-from .rf_proximity import RFProximity
 from .several import Several, several_decisions
-from .weighted import LearnedWeights, MutualInformation
+from .supervised import LearnedWeights, MutualInformation, RFProximity
 
 __all__ = [
     "DESCRIBED",

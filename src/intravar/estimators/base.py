@@ -362,11 +362,11 @@ PAPER_METHODS = Methods(
     {
         "euclidean": "matching.Euclidean",
         "mahalanobis": "matching.Mahalanobis",
-        "learned-weights": "weighted.LearnedWeights",
+        "learned-weights": "supervised.LearnedWeights",
         "genetic-mahalanobis": "genetic_mahalanobis.GeneticMahalanobis",
-        "rf-proximity": "rf_proximity.RFProximity",
+        "rf-proximity": "supervised.RFProximity",
         "lpa-guided": "lpa_guided.LPAGuided",
-        "mutual-information": "weighted.MutualInformation",
+        "mutual-information": "supervised.MutualInformation",
         "glmm": "glmm.GLMM",
     }
 )

@@ -138,12 +138,12 @@ class LatentRule(CommonEstimator):
     def _check(self) -> None:
         if self.n_folds < 3:
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
-        if self.within not in ("eligible", "panel"):
-            raise InputError(f"within is {self.within!r}; it takes 'eligible' or 'panel'")
-        for name in ("personal_thresholds", "personal_rules"):
-            value = getattr(self, name)
-            if value not in ("auto", "never"):
-                raise InputError(f"{name} is {value!r}; it takes 'auto' or 'never'")
+        choices = {"personal_thresholds": ("auto", "never"), "personal_rules": ("auto", "never")}
+        for name, (one, other) in {"within": ("eligible", "panel"), **choices}.items():
+            if getattr(self, name) not in (one, other):
+                raise InputError(
+                    f"{name} is {getattr(self, name)!r}; it takes {one!r} or {other!r}"
+                )
         if self.learners is not None and not len(self.learners):
             raise InputError("learners is empty; give at least one, or None for the default")
 
@@ -213,7 +213,7 @@ class LatentRule(CommonEstimator):
         )
         self.eligible_probability_ = panels.as_given(read.eligible)
         self.fold_ = panels.as_given(fold)
-        self._reading, self._decided = read, panels
+        self._reading, self._panels = read, panels
         self.discrimination_ = self.p_high_ - self.p_low_
         self.low_, self.high_, _ = self._interval(0.95)
         self.core_ = self.eligible_probability_ >= CORE
@@ -222,7 +222,7 @@ class LatentRule(CommonEstimator):
 
     def evidence(self, observed: Observed) -> EligibleRates:
         """See :class:`intravar.estimators.base.Estimator`."""
-        panels = self._decided
+        panels = self._panels
         share = self._reading.eligible_given_decision(panels)
         eligible, eligible_for = (
             panels.by_physician(np.bincount(panels.code, each, len(panels)).astype(np.float64))
@@ -254,9 +254,9 @@ class LatentRule(CommonEstimator):
     def _interval(self, level: float) -> Interval:
         low, high, error = self._reading.interval(level)
         if not self.follows_:
-            safe = safe_interval(self._reading.q, self._decided, level)
+            safe = safe_interval(self._reading.q, self._panels, level)
             low, high = np.minimum(low, safe[0]), np.maximum(high, safe[1])
-        return Interval(*map(self._decided.by_physician, (low, high, error)))
+        return Interval(*map(self._panels.by_physician, (low, high, error)))
 
     def _profile_columns(self) -> dict[str, Any]:
         return {

@@ -16,15 +16,14 @@ import polars as pl
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.base import Estimator, Size, Work, pairing, scanning
 from intravar.estimators.evidence import PAIR_SCHEMA, Pairs
-from intravar.inference.intervals import Interval
-from intravar.inference.pairs import pair_interval
+from intravar.inference.intervals import Interval, pair_interval
 from intravar.matching.distances import (
     PanelDistances,
     covariance,
     mahalanobis_points,
     point_distances,
 )
-from intravar.matching.pairing import Pairing, Status, Strategy, pair_panel
+from intravar.matching.pairing import Status, Strategy, pair_panel
 from intravar.observed import Observed
 from intravar.wording import Sentence
 
@@ -71,15 +70,11 @@ class MatchingEstimator(Estimator):
         """Learn what is to be learned; return what gives the distances of a panel, by its rows."""
 
     def _fit(self, observed: Observed) -> None:
-        comparison = self._comparison(observed)
+        comparison, decision = self._comparison(observed), observed.decision
         pairings = [
             pair_panel(comparison(rows), caliper=self.caliper, strategy=self.strategy)
             for rows in observed.panels
         ]
-        self._keep(observed, pairings)
-
-    def _keep(self, observed: Observed, pairings: list[Pairing]) -> None:
-        decision = observed.decision
         self.n_pairs_ = np.array([len(pairing.distances) for pairing in pairings], dtype=np.int64)
         self.caliper_ = np.array([pairing.caliper for pairing in pairings])
         rows = [
@@ -87,17 +82,18 @@ class MatchingEstimator(Estimator):
         ]
         pairs: IntArray = np.concatenate([*rows, np.empty((0, 2), dtype=np.int64)])
         discordant = decision[pairs[:, 0]] != decision[pairs[:, 1]]
-        of_physician = np.repeat(np.arange(len(pairings)), self.n_pairs_)
+        # The pairs lie in the order of the physicians.
+        self._of_pair = np.repeat(np.arange(len(pairings)), self.n_pairs_)
         self.pairs_ = pl.DataFrame(
             {
-                "physician": self._named[of_physician],
+                "physician": self._named[self._of_pair],
                 "first": pairs[:, 0],
                 "second": pairs[:, 1],
                 "distance": np.concatenate([pairing.distances for pairing in pairings]),
                 "discordant": discordant,
             }
         )
-        counted = np.bincount(of_physician, discordant, minlength=len(pairings))
+        counted = np.bincount(self._of_pair, discordant, minlength=len(pairings))
         self._n_discordant = counted.astype(np.int64)
         self.score_ = np.full(len(pairings), np.nan)
         np.divide(counted, self.n_pairs_, out=self.score_, where=self.n_pairs_ > 0)
@@ -113,15 +109,9 @@ class MatchingEstimator(Estimator):
             {"physician": self._named, "n_patients": self.n_patients_, **became}
         )
 
-    def _panel_of_pair(self) -> IntArray:
-        # The pairs lie in the order of the physicians.
-        return np.repeat(np.arange(len(self.physicians_)), self.n_pairs_)
-
     def evidence(self, observed: Observed) -> Pairs:
         """See :class:`intravar.estimators.base.Estimator`."""
-        table = self.pairs_.select(
-            pl.Series("panel", self._panel_of_pair()), *list(PAIR_SCHEMA)[1:]
-        )
+        table = self.pairs_.select(pl.Series("panel", self._of_pair), *list(PAIR_SCHEMA)[1:])
         return Pairs(self.n_pairs_, self._n_discordant, table, self.caliper_, self.attrition_)
 
     @classmethod
@@ -132,8 +122,8 @@ class MatchingEstimator(Estimator):
     def _interval(self, level: float) -> Interval:
         names = ("first", "second", "discordant")
         first, second, discordant = (self.pairs_[name].to_numpy() for name in names)
-        n, code = len(self.physicians_), self._panel_of_pair()
-        return pair_interval(code, first, second, discordant, n, level)
+        n = len(self.physicians_)
+        return pair_interval(self._of_pair, first, second, discordant, n, level)
 
     def _profile_columns(self) -> dict[str, Any]:
         return {

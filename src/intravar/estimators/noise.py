@@ -229,22 +229,18 @@ def noise_of(
 ) -> Noise:
     """Take apart the noise of input that was checked before; see :func:`noise`."""
     z = float(norm.ppf((1 + checked_level(level)) / 2))
-    parts = observed.learn(
-        ("noise", N_FOLDS, seed), lambda: _components(observed, seed, n_jobs or 1)
-    )
+
+    def learned() -> dict[str, NoisePart]:
+        _, task, _, whole = held_out(observed, N_FOLDS, seed, n_jobs or 1)
+        halves = half_predictions(observed, N_FOLDS, seed, n_jobs or 1)
+        personal = FoldPredictions(whole.personal, tuple(own for own, _ in halves))
+        pooled = FoldPredictions(whole.pooled, tuple(shared for _, shared in halves))
+        return components(personal, pooled, task.y, task.code, len(task))
+
+    parts = observed.learn(("noise", N_FOLDS, seed), learned)
     rows = []
     for name, (value, error) in parts.items():
         reach = z * error if np.isfinite(error) else np.nan
         rows.append((name, value, max(value - reach, 0.0), value + reach))
     table = pl.DataFrame(rows, schema=["component", "value", "low", "high"], orient="row")
     return Noise(**{name: part.value for name, part in parts.items()}, table=table)
-
-
-def _components(observed: Observed, seed: int, n_threads: int) -> dict[str, NoisePart]:
-    learned = held_out(observed, N_FOLDS, seed, n_threads)
-    halves = half_predictions(observed, N_FOLDS, seed, n_threads)
-    predicted = learned.predicted
-    personal = FoldPredictions(predicted.personal, tuple(own for own, _ in halves))
-    pooled = FoldPredictions(predicted.pooled, tuple(shared for _, shared in halves))
-    task = learned.task
-    return components(personal, pooled, task.y, task.code, len(task))

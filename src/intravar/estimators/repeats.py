@@ -12,7 +12,7 @@ import polars as pl
 from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.estimators.evidence import NO_REPEATS, Estimand
-from intravar.inference.intervals import LEVEL, checked_level, share_interval
+from intravar.inference.intervals import LEVEL, share_interval
 from intravar.inference.reliability import Scale
 from intravar.observed import (
     checked_decision,
@@ -101,7 +101,13 @@ class Repeats:
         self.n_repeated_ = counts["repeated"].to_numpy().astype(np.int64)
         self.score_ = counts["score"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         variance = counts["variance"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        self._effective = _effective(self.score_, variance, self.n_repeated_)
+        # How many yes-or-no comparisons are as sure as these cases: a case seen twice is one, a
+        # case seen more often says more. From two comparable cases on a variance can be told; few
+        # are not believed to be surer.
+        binomial = self.score_ * (1 - self.score_)
+        usual = np.divide(binomial, variance, out=np.ones_like(binomial), where=variance > 0)
+        trusted = np.clip(np.nan_to_num(usual, nan=1.0), 1.0, 6.0)
+        self._effective = self.n_repeated_ * np.where(self.n_repeated_ >= 10, trusted, 1.0)
         self.reason_ = [None if n else NO_REPEATS for n in self.n_repeated_]
         self.low_, self.high_, _ = share_interval(self.score_ * self._effective, self._effective)
         known = self.score_[self.n_repeated_ > 0]
@@ -118,23 +124,19 @@ class Repeats:
 
     def interval(self, level: float = LEVEL) -> Any:
         """Return the profile with intervals of another level."""
-        return handed_back(self._profile(level), as_pandas=self._as_pandas)
-
-    def _profile(self, level: float) -> pl.DataFrame:
-        interval = share_interval(
-            self.score_ * self._effective, self._effective, checked_level(level)
-        )
-        return pl.DataFrame(
+        low, high, _ = share_interval(self.score_ * self._effective, self._effective, level)
+        table = pl.DataFrame(
             {
                 "physician": self.physicians_,
                 "n_cases": self.n_cases_,
                 "n_repeated": self.n_repeated_,
                 "score": pl.Series(self.score_).fill_nan(None),
-                "score_low": pl.Series(interval.low).fill_nan(None),
-                "score_high": pl.Series(interval.high).fill_nan(None),
+                "score_low": pl.Series(low).fill_nan(None),
+                "score_high": pl.Series(high).fill_nan(None),
                 "reason": pl.Series(self.reason_, dtype=pl.String),
             }
         )
+        return handed_back(table, as_pandas=self._as_pandas)
 
     def beside(self, profile: Any) -> Any:
         """Set self-contradiction beside a score made from the record alone.
@@ -167,7 +169,8 @@ class Repeats:
             raise InputError(
                 f"the profile has no column '{missing[0]}'; give the profile_ of an estimator"
             )
-        counted = self._profile(LEVEL).select("physician", pl.col("score").alias("repeats"))
+        repeats = pl.Series(self.score_).fill_nan(None)
+        counted = pl.DataFrame({"physician": self.physicians_, "repeats": repeats})
         other = given.select(
             pl.col("physician").cast(pl.String), pl.col("score").alias("bound"), "score_high"
         )
@@ -219,15 +222,3 @@ def _table(case: Any, y: Any, physician: Any) -> pl.DataFrame:
     return pl.DataFrame(
         {"physician": labels, "case": cases, "y": pl.Series(decision).cast(pl.Int64)}
     )
-
-
-def _effective(score: FloatArray, variance: FloatArray, n: npt.NDArray[np.int64]) -> FloatArray:
-    """Return how many yes-or-no comparisons are as sure as these cases.
-
-    A case seen twice is one; a case seen more often says more.
-    """
-    binomial = score * (1 - score)
-    usual = np.divide(binomial, variance, out=np.ones_like(score), where=variance > 0)
-    # From two comparable cases on a variance can be told; few are not believed to be surer.
-    trusted = np.where(n >= 10, np.clip(np.nan_to_num(usual, nan=1.0), 1.0, 6.0), 1.0)
-    return np.asarray(n * trusted)

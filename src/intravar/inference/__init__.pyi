@@ -1,11 +1,12 @@
 from .intervals import (
     Interval,
     discordance_interval,
+    effective_pairs,
     overdispersion_interval,
     overdispersion_standard_error,
+    pair_interval,
     share_interval,
 )
-from .pairs import effective_pairs, pair_interval
 from .ranking import Assessment, Ranks, assess, expected_ranks, rank_draws, rank_normal
 from .reliability import (
     EvenErrors,

@@ -13,7 +13,6 @@ Med 2008;27:1693-1702 (the interval of a weighted sum from the intervals of its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -124,8 +123,7 @@ def weighted_sum(weight: FloatArray, part: Interval, value: FloatArray) -> tuple
     return total, total - reach[0], total + reach[1]
 
 
-@dataclass(frozen=True)
-class Moved:
+class Moved(NamedTuple):
     """Changes of many physicians, looked at together.
 
     Values are drawn towards the mean change of all: many were looked at, and the largest is partly

@@ -239,73 +239,55 @@ def _with_spread(
     narrowed: float,
     matters: float,
 ) -> Group:
-    """Return the group with how much its physicians differ."""
-    even = errors_by_size(error, n_patients)
-    spread, (least, most) = _spread(score, even)
+    """Return the group with how much its physicians differ: Paule and Mandel, the profile of Q."""
+    # By size, not by score: a low score has a low error of its own. Weighed by such errors, scores
+    # that chance made low would count the most, and many who do not differ would seem to.
+    n = n_patients.astype(np.float64)
+    even = np.sqrt(float(np.mean(n * error**2)) / np.maximum(n, 1.0))
+    variance, degrees, tail = even**2, len(score) - 1, (1 - LEVEL) / 2
+    wanted = (degrees, chi2.ppf(1 - tail, degrees), chi2.ppf(tail, degrees))
+    spread, least, most = (float(np.sqrt(between_at(q, score, variance))) for q in wanted)
+    q = q_statistic(0.0, score, variance)
+    if q < degrees:
+        # Scores that happen to lie closer together than chance puts them are no proof that nobody
+        # differs: the upper end is that of scores which lie as far apart as chance puts them.
+        usual = len(score) / float(np.sum(1 / variance))
+        most = max(most, float(np.sqrt(usual * (degrees / wanted[2] - 1))))
     # Values from 0 to one half cannot differ by more; shares of pairs may lie above it.
     widest = max(0.5, group.discordance) / 2
     spread, least, most = (min(each, widest) for each in (spread, least, most / narrowed))
     differences: Differences = "differ" if least > 0 else "not known"
     differences = "less than matters" if most < matters else differences
-    needed = patients_needed(even, n_patients, max(spread, matters))
+    needed = patients_needed(float(np.median(n_patients * variance)), max(spread, matters))
     # A number that they have already would tell nothing.
-    wanted = differences == "not known" and needed > float(np.median(n_patients))
+    wanting = differences == "not known" and needed > float(np.median(n_patients))
     return replace(
         group,
         spread=spread,
         spread_low=least,
         spread_high=most,
         # Twice one tail, as the interval's lower end has it.
-        p_value=min(1.0, 2 * float(chi2.sf(q_statistic(0.0, score, even**2), len(score) - 1))),
+        p_value=min(1.0, 2 * float(chi2.sf(q, degrees))),
         reliability=rankability(spread**2, even),
         differences=differences,
-        needed=needed if wanted else None,
+        needed=needed if wanting else None,
     )
 
 
-def errors_by_size(error: FloatArray, n_patients: IntArray) -> FloatArray:
-    """Return errors that depend on the size of a panel and not on its score.
-
-    A low score has a low error of its own. Weighed by such errors, scores that chance made low
-    would count the most, and many physicians who do not differ would seem to.
-
-    Examples
-    --------
-    >>> errors_by_size(np.array([0.04, 0.06]), np.array([100, 100])).round(3).tolist()
-    [0.051, 0.051]
-    """
-    n = n_patients.astype(np.float64)
-    return np.asarray(np.sqrt(float(np.mean(n * error**2)) / np.maximum(n, 1.0)))
-
-
-def patients_needed(error: FloatArray, n_patients: IntArray, spread: float) -> int:
+def patients_needed(variance: float, spread: float) -> int:
     """Return the patients of each physician at which differences of this size could be told.
 
-    The variance of a score falls with the number of patients: at n s^2 / spread^2 of them chance
-    moves scores as much as physicians differ, and reliability is one half.
+    `variance` is that of a score from one patient. It falls with their number: at variance /
+    spread^2 of them chance moves scores as much as physicians differ, and reliability is one half.
 
     Examples
     --------
-    >>> patients_needed(np.full(3, 0.04), np.full(3, 100), 0.02)
+    >>> patients_needed(100 * 0.04**2, 0.02)
     400
     """
-    wanted = float(np.median(n_patients * error**2)) / spread**2 * RANKABLE / (1 - RANKABLE)
+    wanted = variance / spread**2 * RANKABLE / (1 - RANKABLE)
     digits = 10 ** max(0, math.floor(math.log10(max(wanted, 1))) - 1)
     return int(math.ceil(round(wanted / digits, 6)) * digits)
-
-
-def _spread(score: FloatArray, error: FloatArray) -> tuple[float, tuple[float, float]]:
-    """Return the spread by Paule and Mandel, and its interval by the profile of Q."""
-    degrees = len(score) - 1
-    tail = (1 - LEVEL) / 2
-    wanted = (degrees, chi2.ppf(1 - tail, degrees), chi2.ppf(tail, degrees))
-    middle, low, high = (float(np.sqrt(between_at(value, score, error**2))) for value in wanted)
-    if q_statistic(0.0, score, error**2) < degrees:
-        # Scores that happen to lie closer together than chance puts them are no proof that nobody
-        # differs: the upper end is that of scores which lie as far apart as chance puts them.
-        usual = len(error) / float(np.sum(1 / error**2))
-        high = max(high, float(np.sqrt(usual * (degrees / wanted[2] - 1))))
-    return middle, (low, high)
 
 
 #: Share of the scores that is drawn in on either side.

@@ -306,12 +306,12 @@ def assess(
     """
     table = _table(profile, level)
     used: Scale = getattr(profile, "scale", "discordance") if scale is None else scale
+    ceiling = getattr(profile, "most", 1.0) if most is None else most
     score, error = table["score"].to_numpy(), table["standard_error"].to_numpy()
     known = np.isfinite(score) & np.isfinite(error)
-    value, noise = to_scale(score[known], error[known], used)
-    shrunken = shrink(value, noise, level=level, method=method)
-    between, even = shrunken.between_variance, noise
-    ceiling = getattr(profile, "most", 1.0) if most is None else most
+    value, even = to_scale(score[known], error[known], used)
+    shrunken = shrink(value, even, level=level, method=method)
+    between = shrunken.between_variance
     if used == "discordance" and ceiling < 1 and not table["n_patients"].has_nulls():
         size = table["n_patients"].to_numpy()[known]
         _, even, between = even_errors(score[known], error[known], size, ceiling)

@@ -288,19 +288,14 @@ def split_half(
         order = order[np.argsort(names[order], kind="stable")]
         _, start, size = np.unique(names[order], return_index=True, return_counts=True)
         odd = (np.arange(len(names)) - np.repeat(start, size)) % 2 == 1
-        halves = [
+        one, other = (
             np.asarray(score(np.sort(order[chosen])), dtype=np.float64) for chosen in (odd, ~odd)
-        ]
-        correlations.append(_correlation(*halves))
+        )
+        both = ~(np.isnan(one) | np.isnan(other))
+        one, other = one[both], other[both]
+        vary = len(one) > 1 and np.ptp(one) > 0 and np.ptp(other) > 0
+        correlations.append(float(np.corrcoef(one, other)[0, 1]) if vary else np.nan)
     by_split = np.array(correlations)
     defined = by_split[~np.isnan(by_split)]
     half = float(defined.mean()) if defined.size else float("nan")
     return SplitHalf(half, float(spearman_brown(half)), by_split)
-
-
-def _correlation(a: FloatArray, b: FloatArray) -> float:
-    both = ~(np.isnan(a) | np.isnan(b))
-    a, b = a[both], b[both]
-    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return float("nan")
-    return float(np.corrcoef(a, b)[0, 1])

@@ -136,22 +136,23 @@ def notable(weights: pl.DataFrame) -> pl.DataFrame:
     >>> notable(table).rows()
     [('A', 'age', 'more'), ('A', 'sbp', 'less')]
     """
-    largest = max((abs(value) for value in weights["others"]), default=0.0) or 1e-9
-    sure = (
-        weights.with_columns((pl.col("difference").abs() / pl.col("standard_error")).alias("sure"))
+    own, others = pl.col("weight"), pl.col("others")
+    nothing = NOTHING * (max((abs(value) for value in weights["others"]), default=0.0) or 1e-9)
+    how = (
+        pl.when(others.abs() < nothing)
+        .then(pl.when(own > 0).then(pl.lit("up")).otherwise(pl.lit("down")))
+        .when((own * others < 0) & (own.abs() > nothing))
+        .then(pl.lit("the other way"))
+        .when(own.abs() > others.abs())
+        .then(pl.lit("more"))
+        .otherwise(pl.lit("less"))
+    )
+    return (
+        weights.with_columns(sure=pl.col("difference").abs() / pl.col("standard_error"), how=how)
         .filter(pl.col("sure") >= WORTH_A_WORD)
         .sort("sure", descending=True, maintain_order=True)
+        .select("physician", "covariate", "how")
     )
-    how = [_how(row["weight"], row["others"], largest) for row in sure.iter_rows(named=True)]
-    return sure.select("physician", "covariate", pl.Series("how", how, dtype=pl.String))
-
-
-def _how(own: float, others: float, largest: float) -> str:
-    if abs(others) < NOTHING * largest:
-        return "up" if own > 0 else "down"
-    if own * others < 0 and abs(own) > NOTHING * largest:
-        return "the other way"
-    return "more" if abs(own) > abs(others) else "less"
 
 
 def in_words(differences: pl.DataFrame, physicians: Sequence[str]) -> list[str | None]:

@@ -102,13 +102,9 @@ class PhysicianEffects(NamedTuple):
 
 
 def fit_effects(
-    logits: Logits,
-    *,
-    together: bool = True,
-    start: PhysicianEffects | None = None,
-    rounds: int = ROUNDS,
+    logits: Logits, start: PhysicianEffects | None = None, rounds: int = ROUNDS
 ) -> PhysicianEffects:
-    """Learn the effects of all physicians; those in different decisions are correlated if together.
+    """Learn the effects of all physicians, correlated between decisions.
 
     EM starts from `start`, by default at no effects, and takes so many rounds at the most.
 
@@ -141,8 +137,6 @@ def fit_effects(
         # Few physicians agree by chance: some that do not are thought of beside them.
         spread = error.sum(axis=0) + away.T @ away + APART * own * covariance
         spread = spread / (J + APART) + _RIDGE * np.eye(size)
-        if not together:
-            spread = spread * own
         change = np.abs(spread - covariance).max() / np.abs(covariance).max()
         covariance = spread
         if change < ENOUGH:
@@ -198,10 +192,8 @@ def across_decisions(
     known: BoolArray,
     code: IntArray,
     fold: IntArray,
-    *,
-    together: bool = True,
 ) -> Across:
-    """Return predictions that let a physician's decisions inform each other, if together.
+    """Return predictions that let a physician's decisions inform each other.
 
     `own` and `pooled` are held-out P(yes) of each decision on its own, by who decides and without;
     one row per patient and one column per decision, as `decided` and `known`.
@@ -210,13 +202,11 @@ def across_decisions(
     logits = Logits(designs, np.zeros_like(own), decided, known, code, int(code.max()) + 1)
     # Matrices are many and small: threads of BLAS would only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
-        everything = fit_effects(logits, together=together)
+        everything = fit_effects(logits)
         by_effects = np.empty_like(own)
         for number in np.unique(fold):
             out = fold == number
-            effects = fit_effects(
-                logits.only(~out), together=together, start=everything, rounds=FOLD_ROUNDS
-            )
+            effects = fit_effects(logits.only(~out), everything, FOLD_ROUNDS)
             for k, (design, span) in enumerate(zip(designs, logits.spans, strict=True)):
                 by_effects[out, k] = effects.probability(design[out], 0.0, span, code[out])
         columns = zip(own.T, by_effects.T, decided.T, known.T, strict=True)

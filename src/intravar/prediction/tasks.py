@@ -62,7 +62,17 @@ def column_scales(covariates: FloatArray) -> tuple[ColumnScale, ...]:
     scales = []
     for number, values in enumerate(covariates.T):
         missing = np.isnan(values)
-        candidates = [_cut(number, values[~missing])] if not missing.all() else []
+        candidates = []
+        if not missing.all():
+            known = values[~missing]
+            low, high = np.quantile(known, EDGES)
+            if not low < high:
+                low, high = known.min(), known.max()
+            known = np.clip(known, low, high)
+            # Divided before it is squared: large numbers have large squares.
+            scale = np.abs(known).max() or 1.0
+            cut = (float(low), float(high), float(scale), float(known.mean() / scale))
+            candidates.append(ColumnScale(number, False, *cut))
         if LEAST_MISSING <= missing.mean() < 1:
             candidates.append(ColumnScale(number, True))
         for each in candidates:
@@ -81,18 +91,6 @@ def scaled_columns(
     table = np.column_stack(columns) if columns else np.empty((len(covariates), 0))
     owner = np.array([each.covariate for each in scales], dtype=np.int64)
     return np.ascontiguousarray(table), owner
-
-
-def _cut(number: int, known: FloatArray) -> ColumnScale:
-    low, high = np.quantile(known, EDGES)
-    if not low < high:
-        low, high = known.min(), known.max()
-    known = np.clip(known, low, high)
-    # Divided before it is squared: large numbers have large squares.
-    scale = np.abs(known).max() or 1.0
-    return ColumnScale(
-        number, False, float(low), float(high), float(scale), float(known.mean() / scale)
-    )
 
 
 def telling_columns(
