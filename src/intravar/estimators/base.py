@@ -75,22 +75,6 @@ class Work:
     other: float = 0.0
 
 
-def scanning(size: Size) -> float:
-    """Return the seconds of a pass over all values."""
-    return 2e-7 * size.n_patients * size.n_covariates
-
-
-def growing(size: Size) -> float:
-    """Return the processor seconds of a forest."""
-    return float(1.4e-5 * size.n_patients * np.sqrt(size.n_covariates))
-
-
-def pairing(size: Size) -> float:
-    """Return the seconds of pairing every panel."""
-    panels = size.panels
-    return float(1.2e-8 * (panels**2 * np.log2(panels + 2)).sum() + 2e-3 * len(panels))
-
-
 class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """From (X, y, physician) to one score per physician.
 
@@ -128,6 +112,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     predicts: ClassVar[bool] = False
     #: Methods with the same word learn something in common and are best run together.
     shares: ClassVar[str] = "distances"
+    #: What fitting takes: passes over all values, pairings of every panel, forests.
+    effort: ClassVar[tuple[int, int, int]] = (1, 0, 0)
 
     physicians_: npt.NDArray[Any]
     score_: FloatArray
@@ -185,7 +171,11 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     @classmethod
     def work(cls, size: Size) -> Work:
         """Return what fitting takes on a task of some size."""
-        return Work(scanning(size))
+        passes, pairings, forests = cls.effort
+        n, p, panels = size.n_patients, size.n_covariates, size.panels
+        pairing = float(1.2e-8 * (panels**2 * np.log2(panels + 2)).sum() + 2e-3 * len(panels))
+        growing = float(1.4e-5 * n * np.sqrt(p))
+        return Work(passes * 2e-7 * n * p + pairings * pairing, forests * growing)
 
     @property
     def profile_(self) -> Any:

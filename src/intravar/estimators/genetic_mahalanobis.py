@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from intravar.arrays import IntArray
-from intravar.estimators.base import Size, Work, growing, pairing
 from intravar.estimators.matching import Comparison, MatchingEstimator
 from intravar.learning.balance import search_balance
 from intravar.matching.distances import (
@@ -20,9 +19,6 @@ from intravar.matching.distances import (
 from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
 from intravar.wording import Sentence
-
-#: The search pairs this many times, by and large.
-SEARCHES = 30
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -65,6 +61,8 @@ class GeneticMahalanobis(MatchingEstimator):
     label = "Genetic Mahalanobis"
     idea = Sentence("gives each {case} the nearest other one, who may serve many; weights cancel")
     supervised = True
+    # The search pairs about thirty times.
+    effort = (0, 30, 1)
     # Part of the method, not a choice: it pairs with replacement.
     strategy: Strategy = field(default="nearest", init=False)
     search: bool = False
@@ -94,11 +92,6 @@ class GeneticMahalanobis(MatchingEstimator):
             return point_distances(mahalanobis_points(panel, covariance(panel)))
 
         return whitened
-
-    @classmethod
-    def work(cls, size: Size) -> Work:
-        """See :class:`intravar.estimators.base.Estimator`."""
-        return Work(SEARCHES * pairing(size), growing(size))
 
     def details(self) -> dict[str, Any]:
         """See :class:`intravar.estimators.base.Estimator`."""

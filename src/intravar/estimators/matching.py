@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators.base import Estimator, Size, Work, pairing, scanning
+from intravar.estimators.base import Estimator
 from intravar.estimators.evidence import PAIR_SCHEMA, Pairs
 from intravar.inference.intervals import Interval, pair_interval
 from intravar.matching.distances import (
@@ -61,6 +61,8 @@ class MatchingEstimator(Estimator):
         Per physician: patients, and how many of them were paired, outside the caliper, lost in a
         longer cycle of the assignment, or in a panel too small.
     """
+
+    effort = (1, 1, 0)
 
     caliper: float = 0.25
     strategy: Strategy = "algorithm-1"
@@ -113,11 +115,6 @@ class MatchingEstimator(Estimator):
         """See :class:`intravar.estimators.base.Estimator`."""
         table = self.pairs_.select(pl.Series("panel", self._of_pair), *list(PAIR_SCHEMA)[1:])
         return Pairs(self.n_pairs_, self._n_discordant, table, self.caliper_, self.attrition_)
-
-    @classmethod
-    def work(cls, size: Size) -> Work:
-        """See :class:`intravar.estimators.base.Estimator`."""
-        return Work(scanning(size) + pairing(size))
 
     def _interval(self, level: float) -> Interval:
         names = ("first", "second", "discordant")

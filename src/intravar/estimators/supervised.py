@@ -14,7 +14,6 @@ from sklearn.feature_selection import mutual_info_classif
 
 from intravar.arrays import FloatArray
 from intravar.errors import InputError
-from intravar.estimators.base import Size, Work, growing, pairing
 from intravar.estimators.matching import Comparison, MatchingEstimator, between_points
 from intravar.matching.distances import leaf_distances
 from intravar.observed import Observed
@@ -48,6 +47,7 @@ class ForestBased(MatchingEstimator):
 
     supervised = True
     shares = "forest"
+    effort = (0, 1, 1)
 
     n_trees: int = 300
     max_depth: int = 8
@@ -89,11 +89,6 @@ class ForestBased(MatchingEstimator):
         return observed.learn(
             ("forest", *settings), lambda: self.grow(observed.covariates, observed.decision)
         )
-
-    @classmethod
-    def work(cls, size: Size) -> Work:
-        """See :class:`intravar.estimators.base.Estimator`."""
-        return Work(pairing(size), growing(size))
 
 
 class RFProximity(ForestBased):

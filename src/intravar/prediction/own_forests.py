@@ -143,7 +143,6 @@ def grow_forest(known, y, wanted, trees, least, state):  # type: ignore[no-untyp
         row_counts[t] = 1 + _YES * y[t]
         base += y[t]
     base /= n
-    stack = np.zeros((2 * DEEPEST + 4, 5), np.int64)
     rows, goes, place = np.zeros(n, np.int64), np.zeros(m, np.int64), np.zeros(m, np.int64)
     unused = np.zeros(n, np.int64)
     for _ in range(trees):
@@ -151,12 +150,9 @@ def grow_forest(known, y, wanted, trees, least, state):  # type: ignore[no-untyp
             rows[t] = t
         for t in range(m):
             goes[t] = place[t] = t
-        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 0, n, 0, m, 0
-        top = 1
-        while top > 0:
-            top -= 1
-            a, b, c, d = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
-            depth = stack[top, 4]
+        stack = [(0, n, 0, m, 0)]
+        while stack:
+            a, b, c, d, depth = stack.pop()
             if d == c:
                 continue
             # A plain 0 would be a type of its own, for which all of this is compiled twice.
@@ -175,11 +171,6 @@ def grow_forest(known, y, wanted, trees, least, state):  # type: ignore[no-untyp
                 continue
             cut = a + _divide(known, rows[a:b], unused, column, limit)
             fork = c + _divide(wanted, goes[c:d], place[c:d], column, limit)
-            for s in range(2):
-                stack[top, 0] = a if s == 0 else cut
-                stack[top, 1] = cut if s == 0 else b
-                stack[top, 2] = c if s == 0 else fork
-                stack[top, 3] = fork if s == 0 else d
-                stack[top, 4] = depth + 1
-                top += 1
+            stack.append((a, cut, c, fork, depth + 1))
+            stack.append((cut, b, fork, d, depth + 1))
     return sums
