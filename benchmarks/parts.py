@@ -22,7 +22,7 @@ from intravar.estimators import predictability
 from intravar.estimators.noise import noise_of
 from intravar.learning import personal_rules
 from intravar.observed import Observed
-from intravar.prediction import candidates, held_out, own_rules
+from intravar.prediction import candidates, held_out
 from intravar.prediction.bound import learn_reader
 from intravar.prediction.trees import common_trees
 from intravar.study.simulation import find_condition, noise_truth
@@ -83,7 +83,7 @@ PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
     ),
     "parameters drawn": (
         "stress-personal-weights-small",
-        _set(own_rules, "sampled_hyper", lambda Z, y, code, rows, n, start, seed: start),
+        _set(personal_rules, "sampled_hyper", lambda Z, y, code, rows, n, start, seed: start),
     ),
     "weights stretched": (
         "stress-personal-weights-small",

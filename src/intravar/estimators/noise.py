@@ -233,8 +233,8 @@ def noise_of(
     def learned() -> dict[str, NoisePart]:
         _, task, _, whole = held_out(observed, N_FOLDS, seed, n_jobs or 1)
         halves = half_predictions(observed, N_FOLDS, seed, n_jobs or 1)
-        personal = FoldPredictions(whole.personal, tuple(own for own, _ in halves))
-        pooled = FoldPredictions(whole.pooled, tuple(shared for _, shared in halves))
+        personal = FoldPredictions(whole.personal, tuple(half.personal for half in halves))
+        pooled = FoldPredictions(whole.pooled, tuple(half.pooled for half in halves))
         return components(personal, pooled, task.y, task.code, len(task))
 
     parts = observed.learn(("noise", N_FOLDS, seed), learned)

@@ -25,15 +25,8 @@ from intravar.inference.outcomes import MOST_DECISIONS, chained, positions
 from intravar.inference.shrinkage import shrink
 from intravar.observed import Observed, as_they_came, is_pandas, physician_or_groups
 from intravar.panels import Layout
+from intravar.prediction import several as models
 from intravar.prediction.bound import Bound, bound, losses_of, panel_means
-from intravar.prediction.several import (
-    Across,
-    across_decisions,
-    conditionals,
-    differ_bound,
-    difference_bound,
-    if_apart,
-)
 from intravar.tables import hundred, number
 
 N_FOLDS = 5
@@ -236,7 +229,7 @@ def common_folds(covariates: FloatArray, values: IntArray, code: IntArray, seed:
 def several_of(predicted: PredictedDecisions) -> Several:
     """Say what predictions of each decision tell together; see :func:`several_decisions`."""
     J, n_decisions = len(predicted.physician), len(predicted.names)
-    across = across_decisions(
+    across = models.across_decisions(
         predicted.own,
         predicted.pooled,
         predicted.decided.astype(np.float64),
@@ -251,18 +244,18 @@ def several_of(predicted: PredictedDecisions) -> Several:
             "needed to measure them together"
         )
     code, decided, chance = predicted.code[rows], predicted.decided[rows], across.predicted[rows]
-    chain = conditionals(chance, decided, code, predicted.fold[rows])
+    chain = models.conditionals(chance, decided, code, predicted.fold[rows])
     at, table = positions(decided), chained(chain)
-    joint = differ_bound(table, at, code, J)
-    apart = if_apart(chance, decided, code, J)
-    number = difference_bound(chance, table, at, code, J)
+    differ = models.differ_bound(table, at, code, J)
+    apart = models.if_apart(chance, decided, code, J)
+    number = models.difference_bound(chance, table, at, code, J)
     most = 1 - 0.5**n_decisions
     physicians = _frame(
         {
             "physician": predicted.physician,
             "n_patients": np.bincount(code, minlength=J),
-            **_limited("differ", joint, most),
-            "differ_error": joint.interval(LEVEL).standard_error,
+            **_limited("differ", differ, most),
+            "differ_error": differ.interval(LEVEL).standard_error,
             "differ_apart": np.minimum(apart.score, most),
             **_limited("n_differences", number, 0.5, n_decisions),
         }
@@ -294,7 +287,7 @@ def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
 
 def _of_decision(
     predicted: PredictedDecisions,
-    across: Across,
+    across: models.Across,
     k: int,
     chain: Sequence[FloatArray],
     complete: IntArray,
@@ -325,7 +318,9 @@ def _of_decision(
     )
 
 
-def _pairs(predicted: PredictedDecisions, across: Across) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _pairs(
+    predicted: PredictedDecisions, across: models.Across
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return how two decisions go together, over all patients and by physician."""
     everybody, each = [], []
     J, z = len(predicted.physician), float(norm.ppf((1 + LEVEL) / 2))

@@ -117,15 +117,27 @@ def read_folds(
 
     `scores` is, by fold, the common score of all patients, where some of them were learned from.
     """
+    present = [k for k in range(len(folds)) if (task.fold == k).any()]
+    work = [
+        partial(
+            folds[k].candidates.predict,
+            task,
+            task.fold != k,
+            task.fold == k,
+            None if scores is None else scores[k],
+        )
+        for k in present
+    ]
+    return _put_together(folds, task, dict(zip(present, in_threads(work, n_threads), strict=True)))
+
+
+def _put_together(folds: Sequence[Fold], task: Task, levels: Mapping[int, Level]) -> Predicted:
+    """Put the candidates of every fold together."""
     n = len(task.y)
     score, pooled = np.zeros(n), np.zeros(n)
     by_candidate: dict[str, FloatArray] = {}
-    outs = {k: task.fold == k for k in range(len(folds)) if (task.fold == k).any()}
-    work = [
-        partial(folds[k].candidates.predict, task, ~out, out, None if scores is None else scores[k])
-        for k, out in outs.items()
-    ]
-    for (k, out), level in zip(outs.items(), in_threads(work, n_threads), strict=True):
+    for k, level in levels.items():
+        out = task.fold == k
         score[out], pooled[out] = folds[k].stack.scores(level)
         for name, values in zip(level.names, level.logits.T, strict=True):
             by_candidate.setdefault(name, np.zeros(n))[out] = values
@@ -266,12 +278,11 @@ def _averaged(deals: Sequence[Predicted]) -> Predicted:
 
 def half_predictions(
     observed: Observed, n_folds: int, seed: int, n_threads: int = 1
-) -> list[tuple[FloatArray, FloatArray]]:
-    """Return P(yes) of every patient from either half of the other folds: own, and pooled.
+) -> list[Predicted]:
+    """Return the predictions of every patient from either half of the other folds.
 
-    In the order of the panels, learned the first time they are asked for; nothing without a rule.
-    Held against predictions from all of the other folds, they show what twice as many patients
-    teach.
+    Learned the first time they are asked for; nothing without a rule. Held against predictions from
+    all of the other folds, they show what twice as many patients teach.
     """
     return observed.learn(
         ("half predictions", n_folds, seed),
@@ -279,25 +290,17 @@ def half_predictions(
     )
 
 
-def _half_predictions(whole: HeldOut, n_threads: int) -> list[tuple[FloatArray, FloatArray]]:
-    if not whole.folds:
-        return []
-    task, halves = whole.task, []
-    parts = (task.lone_half, ~task.lone_half)
+def _half_predictions(whole: HeldOut, n_threads: int) -> list[Predicted]:
+    task, n_folds = whole.task, len(whole.folds)
     work = [
         partial(_predict_from, task, (task.fold != k) & part, task.fold == k, fold.candidates.hyper)
-        for part in parts
+        for part in (task.lone_half, ~task.lone_half)
         for k, fold in enumerate(whole.folds)
     ]
     with threadpool_limits(limits=1, user_api="blas"):
-        levels = iter(in_threads(work, n_threads))
-        for _ in parts:
-            own, pooled = np.zeros(len(task.y)), np.zeros(len(task.y))
-            for k, fold in enumerate(whole.folds):
-                out = task.fold == k
-                own[out], pooled[out] = fold.stack.scores(next(levels))
-            halves.append((expit(own), expit(pooled)))
-    return halves
+        levels = in_threads(work, n_threads)
+        halves = (levels[:n_folds], levels[n_folds:]) if levels else ()
+        return [_put_together(whole.folds, task, dict(enumerate(half))) for half in halves]
 
 
 def two_halves(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) -> TwoHalves | None:
@@ -312,8 +315,8 @@ def two_halves(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) 
     if not halves or any(len(np.unique(task.y[part])) < 2 for part in parts):
         return None
     work = [
-        partial(_bound, task, np.flatnonzero(part), *predicted)
-        for part, predicted in zip(parts, [*halves, learned.predicted[:2]], strict=True)
+        partial(_bound, task, np.flatnonzero(part), *predicted[:2])
+        for part, predicted in zip(parts, [*halves, learned.predicted], strict=True)
     ]
     with threadpool_limits(limits=1, user_api="blas"):
         first, second, whole = in_threads(work, n_threads)

@@ -16,13 +16,8 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.learning.personal_rules import (
-    Hyper,
-    PersonalRules,
-    fit_rules,
-    learn_hyper,
-    sampled_hyper,
-)
+from intravar.learning import personal_rules
+from intravar.learning.personal_rules import Hyper, PersonalRules, fit_rules, learn_hyper
 from intravar.prediction.bound import Left, panel_means
 from intravar.prediction.candidates import clipped_logit
 from intravar.prediction.tasks import Task, telling_columns
@@ -88,7 +83,7 @@ def learn_own_rules(
     chosen = telling_columns(task.columns, y, code, common, J)
     Z = _table(task, chosen, pooled)
     start = learn_hyper(Z, y, code, common, J)
-    hyper = sampled_hyper(Z, y, code, common, J, start, seed)
+    hyper = personal_rules.sampled_hyper(Z, y, code, common, J, start, seed)
     rules = _fitted(task, Z, hyper)
     p, slopes = rules.slopes(Z, code)
     moved, held = (

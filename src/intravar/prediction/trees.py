@@ -16,15 +16,8 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.learning.boosted_trees import (
-    MISSING_BIN,
-    MOST_SEEN,
-    Bins,
-    Growth,
-    Rates,
-    Trees,
-    grow_trees,
-)
+from intravar.learning import boosted_trees
+from intravar.learning.boosted_trees import MOST_SEEN, Bins, Rates, Trees
 from intravar.seeds import stream
 
 DEPTH = 4
@@ -57,8 +50,10 @@ def grown(
         share = (float(np.sum(y)) + 0.5) / (n + 1)
         start = float(np.clip(logit(share), -LARGEST_START, LARGEST_START))
     who = np.zeros(n, dtype=np.int64) if code is None else code
-    growth = Growth(start, trees, DEPTH, RATE, RIDGE, LEAST_INFORMATION, MISSING_BIN)
-    return grow_trees(bins, y, who, rates or Rates(), growth)
+    growth = boosted_trees.Growth(
+        start, trees, DEPTH, RATE, RIDGE, LEAST_INFORMATION, boosted_trees.MISSING_BIN
+    )
+    return boosted_trees.grow_trees(bins, y, who, rates or Rates(), growth)
 
 
 @dataclass(frozen=True, eq=False)
