@@ -10,12 +10,7 @@ import numpy as np
 from intravar.arrays import IntArray
 from intravar.estimators.matching import Comparison, MatchingEstimator
 from intravar.learning.balance import search_balance
-from intravar.matching.distances import (
-    PanelDistances,
-    covariance,
-    mahalanobis_points,
-    point_distances,
-)
+from intravar.matching import distances
 from intravar.matching.pairing import Strategy
 from intravar.observed import Observed
 from intravar.wording import Sentence
@@ -87,9 +82,11 @@ class GeneticMahalanobis(MatchingEstimator):
         # The weights cancel in the distance; only a weight of zero takes a covariate out.
         weighed = z[:, self.weights_ > 0]
 
-        def whitened(rows: IntArray) -> PanelDistances:
+        def whitened(rows: IntArray) -> distances.PanelDistances:
             panel = weighed[rows]
-            return point_distances(mahalanobis_points(panel, covariance(panel)))
+            return distances.point_distances(
+                distances.mahalanobis_points(panel, distances.covariance(panel))
+            )
 
         return whitened
 

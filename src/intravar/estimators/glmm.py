@@ -11,11 +11,7 @@ import polars as pl
 from scipy.special import expit
 
 from intravar.estimators.base import Estimator
-from intravar.inference.intervals import (
-    Interval,
-    overdispersion_interval,
-    overdispersion_standard_error,
-)
+from intravar.inference import intervals
 from intravar.observed import Observed
 
 #: Edges of the residuals' histogram; residuals beyond fall into the outer bins.
@@ -90,7 +86,7 @@ class GLMM(Estimator):
         self.score_ = total / self.n_patients_
         self.reason_ = [None] * len(self.physicians_)
         self._decision = np.asarray(y)
-        self.standard_error_ = overdispersion_standard_error(
+        self.standard_error_ = intervals.overdispersion_standard_error(
             y,
             self.fitted_probability_,
             self.residuals_**2,
@@ -100,8 +96,10 @@ class GLMM(Estimator):
             self.model_.vc_sd,
         )
 
-    def _interval(self, level: float) -> Interval:
-        return overdispersion_interval(self.score_, self.standard_error_, self.n_patients_, level)
+    def _interval(self, level: float) -> intervals.Interval:
+        return intervals.overdispersion_interval(
+            self.score_, self.standard_error_, self.n_patients_, level
+        )
 
     def calibration(self, n_bins: int = CALIBRATION_BINS) -> Any:
         """Return observed shares against fitted probabilities, in bins of equal width."""

@@ -17,12 +17,7 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.base import Estimator
 from intravar.estimators.evidence import PAIR_SCHEMA, Pairs
 from intravar.inference.intervals import Interval, pair_interval
-from intravar.matching.distances import (
-    PanelDistances,
-    covariance,
-    mahalanobis_points,
-    point_distances,
-)
+from intravar.matching import distances
 from intravar.matching.pairing import Status, Strategy, pair_panel
 from intravar.observed import Observed
 from intravar.wording import Sentence
@@ -32,12 +27,12 @@ TOO_FEW_PATIENTS = "fewer than two decisions"
 NO_PAIR = "no pair within the caliper"
 
 #: Gives the distances between the patients of a panel, by their rows.
-Comparison = Callable[[IntArray], PanelDistances]
+Comparison = Callable[[IntArray], distances.PanelDistances]
 
 
 def between_points(points: FloatArray) -> Comparison:
     """Compare patients, one row each, by the Euclidean distance of points."""
-    return lambda rows: point_distances(points[rows])
+    return lambda rows: distances.point_distances(points[rows])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -182,4 +177,4 @@ class Mahalanobis(MatchingEstimator):
 
     def _comparison(self, observed: Observed) -> Comparison:
         z = observed.standardised
-        return between_points(mahalanobis_points(z, covariance(z)))
+        return between_points(distances.mahalanobis_points(z, distances.covariance(z)))

@@ -14,15 +14,10 @@ from intravar.estimators.evidence import Predictions, with_n_apart
 from intravar.inference.intervals import Interval, TwoHalves
 from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed
+from intravar.prediction import held_out
 from intravar.prediction.bound import Bound, cell_bound, panel_means
 from intravar.prediction.candidates import log_likelihood
-from intravar.prediction.held_out import (
-    HandedIn,
-    PredictionCommon,
-    learn_predictions,
-    losses_without,
-    two_halves,
-)
+from intravar.prediction.held_out import losses_without
 from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
 from intravar.prediction.tasks import MOST_COMMON
 from intravar.prediction.trees import MOST as MOST_TREES
@@ -112,17 +107,20 @@ class Predictability(CommonEstimator):
     n_jobs: int | None = None
     random_state: int = 0
 
-    def _learn(self, observed: Observed) -> tuple[PredictionCommon, HandedIn]:
+    def _learn(self, observed: Observed) -> tuple[held_out.PredictionCommon, held_out.HandedIn]:
         if self.n_folds < 3:
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
         seeds = [self._seed_of(deal) for deal in range(n_deals(observed.n_patients))]
-        return learn_predictions(observed, self.n_folds, seeds, self.n_jobs or 1)
+        return held_out.learn_predictions(observed, self.n_folds, seeds, self.n_jobs or 1)
 
     def _seed_of(self, deal: int) -> int:
         return self.random_state + 1000 * deal
 
     def _read(
-        self, common: PredictionCommon, observed: Observed, handed_in: HandedIn | None
+        self,
+        common: held_out.PredictionCommon,
+        observed: Observed,
+        handed_in: held_out.HandedIn | None,
     ) -> None:
         task = common.view.task(observed, common.n_folds, self.random_state)
         predicted, colleagues = handed_in or common.predict(task)
@@ -154,7 +152,7 @@ class Predictability(CommonEstimator):
 
     def two_halves(self, observed: Observed, deal: int) -> TwoHalves | None:
         """See :class:`intravar.estimators.base.Estimator`."""
-        return two_halves(observed, self.n_folds, self._seed_of(deal), self.n_jobs or 1)
+        return held_out.two_halves(observed, self.n_folds, self._seed_of(deal), self.n_jobs or 1)
 
     def evidence(self, observed: Observed) -> Predictions:
         """See :class:`intravar.estimators.base.Estimator`."""

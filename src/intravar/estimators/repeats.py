@@ -9,18 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from intravar import observed
 from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.estimators.evidence import NO_REPEATS, Estimand
 from intravar.inference.intervals import LEVEL, share_interval
 from intravar.inference.reliability import Scale
-from intravar.observed import (
-    checked_decision,
-    checked_physician,
-    handed_back,
-    is_pandas,
-    physician_or_groups,
-)
 
 
 class Repeats:
@@ -84,8 +78,8 @@ class Repeats:
         physician, groups
             Physician, by any name; give it as either.
         """
-        who = physician_or_groups(physician, groups)
-        self._as_pandas = is_pandas(case, y, who)
+        who = observed.physician_or_groups(physician, groups)
+        self._as_pandas = observed.is_pandas(case, y, who)
         n, k, differ = pl.col("n"), pl.col("k"), pl.col("differ")
         counts = (
             _table(case, y, who)
@@ -136,7 +130,7 @@ class Repeats:
                 "reason": pl.Series(self.reason_, dtype=pl.String),
             }
         )
-        return handed_back(table, as_pandas=self._as_pandas)
+        return observed.handed_back(table, as_pandas=self._as_pandas)
 
     def beside(self, profile: Any) -> Any:
         """Set self-contradiction beside a score made from the record alone.
@@ -185,7 +179,7 @@ class Repeats:
             )
             .drop("score_high")
         )
-        return handed_back(table, as_pandas=is_pandas(profile))
+        return observed.handed_back(table, as_pandas=observed.is_pandas(profile))
 
 
 def one_occasion(case: Any, physician: Any) -> npt.NDArray[np.int64]:
@@ -205,8 +199,8 @@ def one_occasion(case: Any, physician: Any) -> npt.NDArray[np.int64]:
 
 
 def _table(case: Any, y: Any, physician: Any) -> pl.DataFrame:
-    decision = checked_decision(y)
-    labels = checked_physician(physician).cast(pl.String)
+    decision = observed.checked_decision(y)
+    labels = observed.checked_physician(physician).cast(pl.String)
     given = pl.Series("case", list(case), strict=False)
     cases = (given.fill_nan(None) if given.dtype.is_float() else given).cast(pl.String)
     if len(decision) == 0:

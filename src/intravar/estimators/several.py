@@ -174,7 +174,11 @@ def predict_decisions(
     """Predict each decision on its own; see :func:`several_decisions`."""
     table = nw.from_native(decisions, eager_only=True).to_polars()
     names = checked_names(table.columns)
-    values = np.column_stack([_coded(table[name]) for name in names])
+    coded = table.cast(pl.Float64).with_columns(pl.all().fill_nan(None))
+    for name in names:
+        if not coded[name].drop_nulls().is_in([0.0, 1.0]).all():
+            raise InputError(f"column '{name}' takes 0 and 1 only, and nothing where missing")
+    values = coded.fill_null(float(MISSING)).to_numpy(order="c").astype(np.int64)
     everybody = Observed.of(X, np.zeros(len(values)), physician, keep_missing=True)
     own, pooled = (np.full(values.shape, 0.5) for _ in range(2))
     alone = []
@@ -189,9 +193,7 @@ def predict_decisions(
         )
         own[rows, k], pooled[rows, k] = model.predicted_, model.pooled_
         scored = np.full((len(everybody.named), 3), np.nan)
-        scored[np.unique(everybody.code[rows])] = np.column_stack(
-            [model.score_, model.low_, model.high_]
-        )
+        scored[np.unique(everybody.code[rows])] = np.c_[model.score_, model.low_, model.high_]
         alone.append(scored)
     fold = common_folds(everybody.covariates, values, everybody.code, seed)
     return PredictedDecisions(
@@ -206,14 +208,6 @@ def checked_names(names: Sequence[str]) -> tuple[str, ...]:
             f"{len(names)} decision(s) are named; give 2 to {MOST_DECISIONS} to measure together"
         )
     return tuple(names)
-
-
-def _coded(column: pl.Series) -> IntArray:
-    """Return 0, 1, and 2 where the decision is missing."""
-    values = column.cast(pl.Float64).fill_nan(None)
-    if not values.drop_nulls().is_in([0.0, 1.0]).all():
-        raise InputError(f"column '{column.name}' takes 0 and 1 only, and nothing where missing")
-    return values.fill_null(float(MISSING)).to_numpy().astype(np.int64)
 
 
 def common_folds(covariates: FloatArray, values: IntArray, code: IntArray, seed: int) -> IntArray:

@@ -139,14 +139,16 @@ def between_variance(
     y, s = _checked(estimate, standard_error)
     if len(y) < 2:
         return float("nan")
-    solvers: dict[str, Callable[[FloatArray, FloatArray], float]] = {
-        "paule-mandel": lambda y, variance: between_at(len(y) - 1, y, variance),
-        "reml": _reml,
-        "dersimonian-laird": _dersimonian_laird,
-    }
-    if method not in solvers:
-        raise unknown_name("method", method, METHODS, remedy=f"one of {', '.join(METHODS)}")
-    return solvers[method](y, _floored(y, s) ** 2)
+    variance = _floored(y, s) ** 2
+    if method == "paule-mandel":
+        return between_at(len(y) - 1, y, variance)
+    if method == "reml":
+        return _root_of_decreasing(lambda tau2: _reml_slope(tau2, y, variance), y)
+    if method == "dersimonian-laird":
+        w = 1 / variance
+        scale = np.sum(w) - np.sum(w**2) / np.sum(w)
+        return float(max(0.0, (q_statistic(0.0, y, variance) - (len(y) - 1)) / scale))
+    raise unknown_name("method", method, METHODS, remedy=f"one of {', '.join(METHODS)}")
 
 
 def _standard_error(y: FloatArray, s: FloatArray, value: FloatArray) -> FloatArray:
@@ -189,21 +191,12 @@ def between_at(wanted: float, y: FloatArray, variance: FloatArray) -> float:
     return _root_of_decreasing(lambda tau2: q_statistic(tau2, y, variance) - wanted, y)
 
 
-def _reml(y: FloatArray, variance: FloatArray) -> float:
-    def slope(tau2: float) -> float:
-        """Twice the derivative of the restricted log likelihood."""
-        w = 1 / (variance + tau2)
-        mean, _ = _weighted_mean(y, variance + tau2)
-        likelihood = np.sum(w**2 * (y - mean) ** 2) - np.sum(w)
-        return float(likelihood + np.sum(w**2) / np.sum(w))
-
-    return _root_of_decreasing(slope, y)
-
-
-def _dersimonian_laird(y: FloatArray, variance: FloatArray) -> float:
-    w = 1 / variance
-    scale = np.sum(w) - np.sum(w**2) / np.sum(w)
-    return float(max(0.0, (q_statistic(0.0, y, variance) - (len(y) - 1)) / scale))
+def _reml_slope(tau2: float, y: FloatArray, variance: FloatArray) -> float:
+    """Return twice the derivative of the restricted log likelihood."""
+    w = 1 / (variance + tau2)
+    mean, _ = _weighted_mean(y, variance + tau2)
+    likelihood = np.sum(w**2 * (y - mean) ** 2) - np.sum(w)
+    return float(likelihood + np.sum(w**2) / np.sum(w))
 
 
 def _root_of_decreasing(function: Callable[[float], float], y: FloatArray) -> float:
