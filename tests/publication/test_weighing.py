@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from intravar.estimators.evidence import Decisions, Predictions, others_than_most, with_n_apart
+from intravar.estimators.evidence import Decisions, Predictions, with_n_apart
 from intravar.observed import Observed
 from intravar.publication.disclosure import published_own_rules
 from intravar.publication.hiding import is_few
@@ -58,6 +58,7 @@ def test_three_at_the_most_and_none_twice() -> None:
 def test_both_values_of_a_covariate_are_frequent_where_it_is_told(
     ones: int, zeros: int, smallest: int
 ) -> None:
-    values = np.array([1.0] * ones + [0.0] * zeros)
-    apart = others_than_most(values)
+    assume(ones + zeros)
+    told = measured({"smoker": [1.0] * ones + [0.0] * zeros}, [("A", "smoker", "more")])
+    apart = told.main.evidence.differences["n_apart"].item()
     assert is_few(apart, smallest) == is_few(min(ones, zeros), smallest)

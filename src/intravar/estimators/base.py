@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections import UserDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, Self
@@ -238,7 +238,7 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     def _interval(self, level: float) -> Interval:
         """Return the intervals in the order of `physicians_`; a method without any says so."""
-        return Interval.undefined(len(self.physicians_))
+        return Interval(*np.full((3, len(self.physicians_)), np.nan))
 
     def details(self) -> dict[str, Any]:
         """Return what was learned on the way, in a form that fits into JSON."""
@@ -330,12 +330,8 @@ class Reader:
         return self.method.read(self.common, panels)
 
 
-class Methods(UserDict[str, type[Estimator]]):
+class Methods(UserDict[str, Any]):
     """Methods by their name on the command line; each is loaded when it is first asked for."""
-
-    def __init__(self, places: Mapping[str, str]) -> None:
-        super().__init__()
-        self.data: dict[str, Any] = dict(places)
 
     def __getitem__(self, name: str) -> type[Estimator]:
         """Return the class of a method."""
@@ -363,14 +359,9 @@ PAPER_METHODS = Methods(
 #: What `all` means: the paper's eight and the Latent Rule. Others take their time, or aim at
 #: something else than D*, and must be named.
 STUDY_METHODS = Methods({**PAPER_METHODS.data, "latent-rule": "latent_rule.LatentRule"})
+_FURTHER = {"predictability": "predictability.Predictability", "rate": "rate.Rate"}
 #: All methods by their name on the command line.
-METHODS = Methods(
-    {
-        **STUDY_METHODS.data,
-        "predictability": "predictability.Predictability",
-        "rate": "rate.Rate",
-    }
-)
+METHODS = Methods(STUDY_METHODS.data | _FURTHER)
 #: The name of the method that counts.
 REPEATS = "repeats"
 #: What can be told about every method, the one that takes cases instead of covariates included.

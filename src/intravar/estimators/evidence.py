@@ -6,7 +6,7 @@ nothing else of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -278,23 +278,11 @@ def with_n_apart(differences: pl.DataFrame, observed: Observed) -> pl.DataFrame:
     """Say how many patients of a panel have another value of a covariate than most of it."""
     column = {name: at for at, name in enumerate(observed.names)}
     panel = {str(name): at for name, at in zip(observed.physicians, observed.panels, strict=True)}
-    counts = [
-        others_than_most(observed.covariates[panel[str(physician)], column[covariate]])
-        for physician, covariate in differences.select("physician", "covariate").iter_rows()
-    ]
+    counts = []
+    for physician, covariate in differences.select("physician", "covariate").iter_rows():
+        values = observed.covariates[panel[str(physician)], column[covariate]]
+        counts.append(len(values) - np.unique(values, return_counts=True)[1].max())
     return differences.with_columns(pl.Series("n_apart", counts, dtype=pl.Int64))
-
-
-def others_than_most(values: Sequence[float] | np.ndarray[tuple[int], np.dtype[np.float64]]) -> int:
-    """Return how many values differ from the most frequent one.
-
-    Examples
-    --------
-    >>> others_than_most([0.0, 0.0, 1.0, 2.0])
-    2
-    """
-    _, counts = np.unique(values, return_counts=True)
-    return int(len(values) - counts.max(initial=0))
 
 
 @dataclass(frozen=True, eq=False)

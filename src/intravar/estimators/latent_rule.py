@@ -135,7 +135,7 @@ class LatentRule(CommonEstimator):
     random_state: int = 0
     n_jobs: int | None = None
 
-    def _check(self) -> None:
+    def _learn(self, observed: Observed) -> tuple[LatentCommon, HandedIn]:
         if self.n_folds < 3:
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
         choices = {"personal_thresholds": ("auto", "never"), "personal_rules": ("auto", "never")}
@@ -146,9 +146,6 @@ class LatentRule(CommonEstimator):
                 )
         if self.learners is not None and not len(self.learners):
             raise InputError("learners is empty; give at least one, or None for the default")
-
-    def _learn(self, observed: Observed) -> tuple[LatentCommon, HandedIn]:
-        self._check()
         # By content, before anything is dealt or drawn: how the table is sorted, and what
         # physicians are called, then changes nothing.
         layout = Layout.of(observed)

@@ -238,9 +238,9 @@ def noise_of(
         return components(personal, pooled, task.y, task.code, len(task))
 
     parts = observed.learn(("noise", N_FOLDS, seed), learned)
-    rows = []
-    for name, (value, error) in parts.items():
-        reach = z * error if np.isfinite(error) else np.nan
-        rows.append((name, value, max(value - reach, 0.0), value + reach))
+    rows = [
+        (name, value, max(value - z * error, 0.0), value + z * error)
+        for name, (value, error) in parts.items()
+    ]
     table = pl.DataFrame(rows, schema=["component", "value", "low", "high"], orient="row")
     return Noise(**{name: part.value for name, part in parts.items()}, table=table)

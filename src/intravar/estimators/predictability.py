@@ -184,12 +184,9 @@ class Predictability(CommonEstimator):
         return self._bound.interval(level)
 
     def _profile_columns(self) -> dict[str, Any]:
-        return {
-            "expected": pl.Series(self.expected_).fill_nan(None),
-            "ratio": pl.Series(self.ratio_).fill_nan(None),
-            "gain": pl.Series(self.gain_).fill_nan(None),
-            "words": pl.Series(self.words_, dtype=pl.String),
-        }
+        columns = {"expected": self.expected_, "ratio": self.ratio_, "gain": self.gain_}
+        numbers = {name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
+        return {**numbers, "words": pl.Series(self.words_, dtype=pl.String)}
 
     def details(self) -> dict[str, Any]:
         """See :class:`intravar.estimators.base.Estimator`."""

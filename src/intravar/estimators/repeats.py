@@ -10,7 +10,6 @@ import numpy.typing as npt
 import polars as pl
 
 from intravar import observed
-from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.estimators.evidence import NO_REPEATS, Estimand
 from intravar.inference.intervals import LEVEL, share_interval
@@ -55,15 +54,6 @@ class Repeats:
     scale: Scale = "discordance"
     estimand: Estimand = "repeated"
     predicts: bool = False
-
-    physicians_: npt.NDArray[np.str_]
-    score_: FloatArray
-    low_: FloatArray
-    high_: FloatArray
-    n_cases_: npt.NDArray[np.int64]
-    n_repeated_: npt.NDArray[np.int64]
-    reason_: list[str | None]
-    overall_: float
 
     def fit(self, case: Any, y: Any, physician: Any = None, *, groups: Any = None) -> Self:
         """Count the self-contradictions of every physician.

@@ -72,7 +72,8 @@ def stratum_effects(
     for weight, own, means, spread in zip(share, n, mean, variance, strict=True):
         if weight == 0:
             continue
-        effect, its_covariance = _within(own, np.where(own > 0, means, 0.0), spread)
+        seen = own.sum(axis=1) > 0
+        effect, its_covariance = _within(own[seen], np.where(own > 0, means, 0.0)[seen], spread)
         value += weight * effect
         covariance += weight**2 * its_covariance
         # Strata are linked by who has patients in both, and by strata in between.
@@ -85,11 +86,8 @@ def stratum_effects(
 
 def _within(n: FloatArray, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return effects within physicians, and their covariance."""
-    total = n.sum(axis=1)
-    has_patients = total > 0
-    n, mean, total = n[has_patients], mean[has_patients], total[has_patients]
     # Weighted least squares with an effect of every physician, which drops out.
-    share = n / total[:, None]
+    share = n / n.sum(axis=1, keepdims=True)
     laplacian = np.diag(n.sum(axis=0)) - share.T @ n
     right = (n * (mean - (share * mean).sum(axis=1, keepdims=True))).sum(axis=0)
     inverse = np.linalg.pinv(laplacian, rcond=1e-10, hermitian=True)

@@ -81,11 +81,9 @@ def explained_of_each(
     """
     whole = any_two(n_patients, n_for)
     known = np.isfinite(score) & (whole > 0)
-    share = np.full(len(score), np.nan)
-    half = np.full(len(score), np.nan)
-    share[known] = 1 - score[known] / whole[known]
+    whole = np.where(known, whole, np.nan)
     # The rate's own error is left out: it moves score and whole together.
-    half[known] = _Z * error[known] / whole[known]
+    share, half = 1 - score / whole, _Z * error / whole
     return {
         "explained": np.clip(share, 0.0, 1.0),
         "explained_low": np.clip(share - half, 0.0, 1.0),
@@ -310,8 +308,7 @@ class FunnelLimits:
 
     def width(self, size: FloatArray) -> FloatArray:
         """Return one standard deviation at every size, chance and spread together."""
-        spread: FloatArray = np.sqrt(self.unit**2 / size + self.between**2)
-        return spread
+        return np.asarray(np.sqrt(self.unit**2 / size + self.between**2))
 
     def distance(self, score: FloatArray, size: FloatArray) -> FloatArray:
         """Return how many of these standard deviations each score lies above the middle.

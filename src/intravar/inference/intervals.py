@@ -62,21 +62,11 @@ class Interval(NamedTuple):
     high: FloatArray
     standard_error: FloatArray
 
-    @classmethod
-    def undefined(cls, n_physicians: int) -> Interval:
-        """Return what a method without intervals has to say."""
-        return cls(*(np.full(n_physicians, np.nan) for _ in range(3)))
-
 
 class Half(NamedTuple):
-    """What a half of the patients says, in the places of all physicians.
+    """What a half of the patients says, in the places of all physicians; NaN of some.
 
-    Attributes
-    ----------
-    score, interval
-        Of every physician; NaN where there is none.
-    is_bound
-        Whether the score falls to its limit as patients are added.
+    `is_bound` tells whether the score falls to its limit as patients are added.
     """
 
     score: FloatArray
