@@ -20,7 +20,7 @@ from scipy.stats import spearmanr
 from benchmarks._extrapolation import Extrapolation
 from intravar.arrays import FloatArray
 from intravar.estimators import PAPER_METHODS, Estimator, LatentRule, Predictability
-from intravar.estimators.rate import Rate
+from intravar.estimators.matching import Rate
 from intravar.estimators.repeats import Repeats
 from intravar.observed import Observed
 from intravar.seeds import stream

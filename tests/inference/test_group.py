@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.estimators.evidence import Predictions
-from intravar.estimators.rate import Rate
+from intravar.estimators.matching import Rate
 from intravar.inference.group import any_two, explained_of_all, explained_of_each, group_of
 from intravar.measurement.grounds import concluded, rule_strength
 from intravar.measurement.halves import compare_halves

@@ -359,7 +359,7 @@ PAPER_METHODS = Methods(
 #: What `all` means: the paper's eight and the Latent Rule. Others take their time, or aim at
 #: something else than D*, and must be named.
 STUDY_METHODS = Methods({**PAPER_METHODS.data, "latent-rule": "latent_rule.LatentRule"})
-_FURTHER = {"predictability": "predictability.Predictability", "rate": "rate.Rate"}
+_FURTHER = {"predictability": "predictability.Predictability", "rate": "matching.Rate"}
 #: All methods by their name on the command line.
 METHODS = Methods(STUDY_METHODS.data | _FURTHER)
 #: The name of the method that counts.

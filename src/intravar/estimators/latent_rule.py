@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from intravar.arrays import FloatArray
 from intravar.errors import InputError
 from intravar.estimators.base import CommonEstimator, Size, Work
 from intravar.estimators.evidence import EligibleRates, Estimand
@@ -186,18 +185,8 @@ class LatentRule(CommonEstimator):
             fold = np.zeros(len(panels.y), dtype=np.int64)
         else:
             panels, read, fold = handed_in.panels, handed_in.reading, handed_in.fold
-        facts = common.facts
-        self.two_classes_: bool = facts["two_classes_"]
-        self.personal_: bool = facts["personal_"]
-        self.rule_: str = facts["rule_"]
-        self.own_rules_: bool = facts["own_rules_"]
-        self.own_rule_evidence_: float = facts["own_rule_evidence_"]
-        self.follows_: bool = facts["follows_"]
-        self.chosen_: list[str] = facts["chosen_"]
-        self.held_out_: dict[str, float] = facts["held_out_"]
-        self.prior_high_, self.prior_low_ = facts["prior_high_"], facts["prior_low_"]
-        self.log_likelihood_: FloatArray = facts["log_likelihood_"]
-        self.converged_: bool = facts["converged_"]
+        for name, value in common.facts.items():
+            setattr(self, name, value)
         self.reason_ = [None] * len(panels)
         self.p_high_, self.p_low_, self.score_, self.shift_ = (
             panels.by_physician(part) for part in (read.p_high, read.p_low, read.score, read.shift)

@@ -1,6 +1,7 @@
 """Matching: pairs within each panel, and the share that is discordant.
 
-What all matching methods share, and the two that match on the covariates as they are.
+What all matching methods share, the two that match on the covariates as they are, and the baseline
+that takes any two patients of a physician, comparable or not.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import polars as pl
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.base import Estimator
 from intravar.estimators.evidence import PAIR_SCHEMA, Pairs
-from intravar.inference.intervals import Interval, pair_interval
+from intravar.inference.group import any_two
+from intravar.inference.intervals import Interval, discordance_interval, pair_interval
 from intravar.matching import distances
 from intravar.matching.pairing import Status, Strategy, pair_panel
 from intravar.observed import Observed
@@ -178,3 +180,43 @@ class Mahalanobis(MatchingEstimator):
     def _comparison(self, observed: Observed) -> Comparison:
         z = observed.standardised
         return between_points(distances.mahalanobis_points(z, distances.covariance(z)))
+
+
+class Rate(Estimator):
+    """A baseline that looks at no covariate: 2 r (1 - r) of each physician's rate r of "yes".
+
+    How often two patients of the physician, drawn at random, are decided differently. Any method
+    that claims to know more must come closer to the truth than this.
+
+    Attributes
+    ----------
+    score_
+        Pairs of patients decided differently, over all pairs of the physician's patients.
+
+    Examples
+    --------
+    >>> import intravar
+    >>> cohort = intravar.simulate("score2", n_patients=500, n_physicians=5)
+    >>> model = Rate().fit(*cohort.observed())
+    >>> bool((model.score_ <= 0.51).all())
+    True
+    """
+
+    name = "rate"
+    label = "Rate alone"
+    idea = "2 r (1 - r) of the rate r of yes: a baseline that looks at no covariate"
+    supervised = True
+    accepts_missing = True
+    most = 0.5
+    shares = "rate"
+
+    def _fit(self, observed: Observed) -> None:
+        self._n_for = observed.counts[1]
+        self.score_ = np.minimum(any_two(self.n_patients_, self._n_for), self.most)
+        self.reason_ = [TOO_FEW_PATIENTS if n < 2 else None for n in self.n_patients_]
+
+    def _interval(self, level: float) -> Interval:
+        ends = discordance_interval(self._n_for, self.n_patients_, level)
+        return Interval(
+            np.minimum(ends.low, self.score_), np.maximum(ends.high, self.score_), ends[2]
+        )
