@@ -181,28 +181,14 @@ def group_of(
 ) -> Group | None:
     """Say what the scores tell together; None where nobody has one.
 
-    Parameters
-    ----------
-    score, error
-        Scores and their standard errors; NaN where there is none.
-    n_patients
-        Patients of every physician.
-    identified
-        Lowest and highest values that fit equally well, where the level is not determined; the
-        interval of the mean holds the means of both.
-    fall
-        How far each score may fall until patients are many; the interval reaches down to that.
-    doubt
-        Standard deviation of what all scores have in common; no number of physicians averages it
-        out.
-    raw
-        Scores in which chance is not held back, where they are others: how much physicians differ
-        is read off them.
-    narrowed
-        By which factor scores may lie closer together than true values do; the upper end of the
-        spread is divided by it.
-    matters
-        Spread below which differences do not matter.
+    Scores and their standard errors are NaN where there is none. Where the level is not determined,
+    `identified` are the lowest and highest values that fit equally well; the interval of the mean
+    holds the means of both. `fall` is how far each score may fall until patients are many; the
+    interval reaches down to that. `doubt` is the standard deviation of what all scores have in
+    common; no number of physicians averages it out. `raw` are scores in which chance is not held
+    back, where they are others: how much physicians differ is read off them. `narrowed` is by which
+    factor scores may lie closer together than true values do; the upper end of the spread is
+    divided by it. Differences do not matter where the spread is below `matters`.
 
     Examples
     --------

@@ -43,11 +43,7 @@ def positions(decided: IntArray) -> IntArray:
 def chained(conditional: Sequence[FloatArray]) -> FloatArray:
     """Return the table of outcomes from P(yes) of each decision given those before it.
 
-    Parameters
-    ----------
-    conditional
-        Per decision P(yes), one row per patient and one column per combination of the decisions
-        before it.
+    That has one row per patient and one column per combination of the decisions before it.
 
     Examples
     --------

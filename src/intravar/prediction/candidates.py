@@ -16,7 +16,6 @@ common shape: a sum, a conjunction, a threshold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -78,8 +77,7 @@ class Level(NamedTuple):
         return np.ascontiguousarray(self.logits[:, at])
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
+class Candidates(NamedTuple):
     """What is common to the candidates of one fold.
 
     Columns that rules weigh; common trees, blind to who decided and weighed by rates; mean and
@@ -202,8 +200,7 @@ def fit_blend(table: FloatArray, y: IntArray) -> FloatArray:
     return np.asarray(minimize(objective, centre, jac=True, method="L-BFGS-B", bounds=limits).x)
 
 
-@dataclass(frozen=True, eq=False)
-class Stack:
+class Stack(NamedTuple):
     """A mixture of the blend and of the axes' trees, learned from held-out predictions.
 
     Both blends have an intercept and weights of candidates, the blind one of those that do not know

@@ -47,7 +47,6 @@ def compile_now() -> None:
     random = np.random.default_rng(0)
     Z = np.column_stack([np.ones(60), random.normal(size=60)])
     y, code, rows = random.integers(0, 2, 60), np.repeat(np.arange(3), 20), np.arange(60)
-    Z = np.ascontiguousarray(Z)
     hyper = learn_hyper(Z, y, code, rows, 3)
     fit_rules(Z, y, code, rows, 3, hyper).predict(Z, code, rows)
     own_forests(Z, y, code, rows, rows, 3, 0.5)

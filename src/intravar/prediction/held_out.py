@@ -16,7 +16,6 @@ together is taken over from the fit of the whole, which never saw the patient's 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
@@ -206,8 +205,7 @@ def _held_out(observed: Observed, n_folds: int, seed: int, n_threads: int) -> He
 HandedIn: TypeAlias = tuple[Predicted, FloatArray]
 
 
-@dataclass(frozen=True, eq=False)
-class PredictionCommon:
+class PredictionCommon(NamedTuple):
     """All that was learned in common; nothing in it belongs to a patient.
 
     By seed of a deal, what was learned without each fold, or no deal where no rule was looked for;

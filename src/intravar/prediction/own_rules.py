@@ -10,7 +10,7 @@ says, in numbers and in words, what a physician weighs more or less than the oth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -30,8 +30,7 @@ MOST_WORDS = 3
 NOTHING = 0.15
 
 
-@dataclass(frozen=True, eq=False)
-class OwnRules:
+class OwnRules(NamedTuple):
     """What is common to the rules of physicians that have seen all of their patients."""
 
     chosen: IntArray

@@ -24,7 +24,6 @@ decision; the rest is never negative. With one decision it is the bound of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -53,8 +52,7 @@ FEWEST = 40
 RIDGE = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Logits:
+class Logits(NamedTuple):
     """The models of the decisions, before any effect is known.
 
     A design per decision has a row per patient and a column per effect; `offset`, `decided` and
@@ -76,7 +74,7 @@ class Logits:
 
     def only(self, rows: BoolArray) -> Logits:
         """Return the same with nothing known of the other rows."""
-        return replace(self, known=self.known & rows[:, None])
+        return self._replace(known=self.known & rows[:, None])
 
 
 class PhysicianEffects(NamedTuple):

@@ -166,8 +166,7 @@ class Task(Panels):
         return self if seed == self.seed else replace(self, seed=seed)
 
 
-@dataclass(frozen=True, eq=False)
-class View:
+class View(NamedTuple):
     """How panels are made ready: the layout, and the scales of the columns of a rule."""
 
     layout: Layout

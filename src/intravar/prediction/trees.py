@@ -8,8 +8,7 @@ colleagues say what to expect with a patient: hard cases are no reproach.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ from scipy.special import expit, logit
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.learning import boosted_trees
-from intravar.learning.boosted_trees import MOST_SEEN, Bins, Rates, Trees
+from intravar.learning.boosted_trees import MOST_SEEN, Bins, Rates, Trees, grow_trees
 from intravar.seeds import stream
 
 DEPTH = 4
@@ -53,14 +52,14 @@ def grown(
     growth = boosted_trees.Growth(
         start, trees, DEPTH, RATE, RIDGE, LEAST_INFORMATION, boosted_trees.MISSING_BIN
     )
-    return boosted_trees.grow_trees(bins, y, who, rates or Rates(), growth)
+    return grow_trees(bins, y, who, rates or Rates(), growth)
 
 
-@dataclass(frozen=True, eq=False)
-class CommonTrees:
+class CommonTrees(NamedTuple):
     """Trees of either half of the patients learned from."""
 
-    halves: tuple[Trees, Trees]
+    one: Trees
+    other: Trees
 
     def scores(
         self, bins: Bins, rows: IntArray | None = None, half: BoolArray | None = None
@@ -70,7 +69,7 @@ class CommonTrees:
         A model of one half of the rows scores the other half, so that no score has seen its own
         patient's decision; patients that were not learned from get the mean of both models.
         """
-        one, other = (trees.scores(bins) for trees in self.halves)
+        one, other = (trees.scores(bins) for trees in self)
         score = np.asarray(0.5 * (one + other))
         if rows is not None and half is not None:
             score[rows] = np.where(half, one, other)[rows]
@@ -84,9 +83,7 @@ class CommonTrees:
         """
         if n_columns <= MOST_SEEN:
             return np.arange(n_columns)
-        often = np.zeros(n_columns)
-        for trees in self.halves:
-            often += trees.splits(n_columns)
+        often = (self.one.splits(n_columns) + self.other.splits(n_columns)).astype(np.float64)
         often[always] = np.inf
         columns = np.argsort(-often, kind="stable")[:MOST_SEEN]
         return np.sort(columns[often[columns] > 0])
@@ -105,7 +102,7 @@ def common_trees(
         grown(bins[own], y[own], None if rates is None else code[own], rates)
         for own in (rows[half[rows] == which] for which in (False, True))
     )
-    return CommonTrees((one, other))
+    return CommonTrees(one, other)
 
 
 def colleagues_loss(trees: Sequence[Trees], bins: Bins) -> FloatArray:
