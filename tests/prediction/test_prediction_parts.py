@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intravar.estimators.noise import FoldPredictions, components, level_variance
+from intravar.estimators.noise import components, level_variance
 from intravar.learning.boosted_trees import Rates, bin_edges, binned
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.learning.personal_rules_kernel import _objective
@@ -156,9 +156,7 @@ def test_components_of_perfect_predictions_are_exact():
     code = np.repeat(np.arange(50), 400)
     p = np.where(code < 25, 0.2, 0.6)
     y = (random.random(len(p)) < p).astype(np.int64)
-    found = components(
-        FoldPredictions(p, ()), FoldPredictions(np.full(len(p), 0.4), ()), y, code, 50
-    )
+    found = components([p], [np.full(len(p), 0.4)], y, code, 50)
     found = {name: part.value for name, part in found.items()}
     assert found["occasion"] == pytest.approx(0.2, abs=0.005)
     assert found["level"] == pytest.approx(0.04, abs=0.005)

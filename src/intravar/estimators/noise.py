@@ -10,6 +10,7 @@ L(n), is from its end: 2 L(n) - L(n/2).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import hypot
 from typing import Any, NamedTuple
@@ -41,27 +42,21 @@ class NoisePart(NamedTuple):
     standard_error: float
 
 
-class FoldPredictions(NamedTuple):
-    """P(yes) per patient: learned from all other folds, and from either half of them."""
-
-    full: FloatArray
-    halves: tuple[FloatArray, ...]
-
-
 def components(
-    personal: FoldPredictions,
-    pooled: FoldPredictions,
+    personal: Sequence[FloatArray],
+    pooled: Sequence[FloatArray],
     y: IntArray,
     code: IntArray,
     n_physicians: int,
 ) -> dict[str, NoisePart]:
     """Return the components of noise from predictions that know the physician, and that do not.
 
-    System is the sum of the other three.
+    Each is P(yes) per patient, learned from all other folds; beside it that from either half of
+    them, if there is any. System is the sum of the other three.
     """
     occasion, occasion_gain = _extrapolated(personal, y)
     whole, whole_gain = _extrapolated(pooled, y)
-    level = level_variance(y - pooled.full, code, n_physicians)
+    level = level_variance(y - pooled[0], code, n_physicians)
     occasion_value = max(float(occasion.mean()), 0.0)
     pattern_value = max(float(whole.mean()) - level.value - occasion_value, 0.0)
     system_value = occasion_value + level.value + pattern_value
@@ -70,16 +65,16 @@ def components(
     whole_error = hypot(CORRECTION_ERROR * whole_gain, UNSEEN_OF_WHOLE * system_value)
     own, shared = _swing(personal), _swing(pooled)
     pattern_error = hypot(
-        _chance_error(personal.full, shared - own),
+        _chance_error(personal[0], shared - own),
         level.standard_error,
         unsure * (whole_gain - occasion_gain),
         UNSEEN_ERROR * pattern_value,
     )
     return {
-        "system": NoisePart(system_value, hypot(_chance_error(pooled.full, shared), whole_error)),
+        "system": NoisePart(system_value, hypot(_chance_error(pooled[0], shared), whole_error)),
         "level": level,
         "pattern": NoisePart(pattern_value, pattern_error),
-        "occasion": NoisePart(occasion_value, hypot(_chance_error(personal.full, own), own_error)),
+        "occasion": NoisePart(occasion_value, hypot(_chance_error(personal[0], own), own_error)),
     }
 
 
@@ -112,18 +107,18 @@ def level_variance(residual: FloatArray, code: IntArray, n_physicians: int) -> N
     return NoisePart(max(float(product.mean() - grand), 0.0), float(error))
 
 
-def _extrapolated(predicted: FoldPredictions, y: IntArray | float) -> tuple[FloatArray, float]:
+def _extrapolated(predicted: Sequence[FloatArray], y: IntArray | float) -> tuple[FloatArray, float]:
     """Return 2 L(n) - L(n/2) per patient, and by how much that corrects L(n) on average."""
-    loss = (y - predicted.full) ** 2
-    if not predicted.halves:
+    loss, *halves = ((y - each) ** 2 for each in predicted)
+    if not halves:
         return loss, 0.0
-    half = np.mean([(y - each) ** 2 for each in predicted.halves], axis=0)
+    half = np.mean(halves, axis=0)
     gain = float(np.mean(half - loss))
     # Half of the patients cannot teach more than all of them.
     return (2 * loss - half, gain) if gain > 0 else (loss, 0.0)
 
 
-def _swing(predicted: FoldPredictions) -> FloatArray:
+def _swing(predicted: Sequence[FloatArray]) -> FloatArray:
     """Return by how much a patient's loss differs between yes and no."""
     return _extrapolated(predicted, 1.0)[0] - _extrapolated(predicted, 0.0)[0]
 
@@ -233,8 +228,7 @@ def noise_of(
     def learned() -> dict[str, NoisePart]:
         _, task, _, whole = held_out(observed, N_FOLDS, seed, n_jobs or 1)
         halves = half_predictions(observed, N_FOLDS, seed, n_jobs or 1)
-        personal = FoldPredictions(whole.personal, tuple(half.personal for half in halves))
-        pooled = FoldPredictions(whole.pooled, tuple(half.pooled for half in halves))
+        personal, pooled, _ = zip(whole, *halves, strict=True)
         return components(personal, pooled, task.y, task.code, len(task))
 
     parts = observed.learn(("noise", N_FOLDS, seed), learned)
