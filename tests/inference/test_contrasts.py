@@ -97,11 +97,11 @@ def test_of_many_changes_of_chance_hardly_any_is_called() -> None:
     random = np.random.default_rng(2)
     error = np.full(400, 0.03)
     found = changes_together(error * random.standard_normal(400), error, 0.02)
-    assert np.mean(found.probability > 0.95) < 0.01
+    assert np.mean(found["probability"] > 0.95) < 0.01
 
 
 def test_nobody_and_gaps() -> None:
-    assert len(changes_together(np.array([]), np.array([]), 0.02).value) == 0
+    assert len(changes_together(np.array([]), np.array([]), 0.02)["shrunken"]) == 0
     found = changes_together(np.array([np.nan, 0.3]), np.array([0.1, 0.01]), 0.02)
-    assert np.isnan(found.probability[0])
-    assert found.probability[1] > 0.99
+    assert np.isnan(found["probability"][0])
+    assert found["probability"][1] > 0.99

@@ -121,34 +121,27 @@ def weighted_sum(weight: FloatArray, part: Interval, value: FloatArray) -> tuple
     return total, total - reach[0], total + reach[1]
 
 
-class Moved(NamedTuple):
-    """Changes of many physicians, looked at together.
-
-    Values are drawn towards the mean change of all: many were looked at, and the largest is partly
-    luck. `probability` is that the change is at least as large as the smallest that matters, in its
-    direction.
-    """
-
-    value: FloatArray
-    probability: FloatArray
-
-
-def changes_together(change: FloatArray, error: FloatArray, matters: float) -> Moved:
+def changes_together(
+    change: FloatArray, error: FloatArray, matters: float
+) -> dict[str, FloatArray]:
     """Say of every change how probable it is that it matters, given those of all others.
 
-    Changes are NaN where there are none; `matters` is the smallest that does.
+    Changes are NaN where there are none; `matters` is the smallest that does. Changes are shrunken
+    towards the mean change of all: many were looked at, and the largest is partly luck. The
+    probability is that of a change at least as large as the smallest that matters, in its
+    direction.
 
     Examples
     --------
     >>> moved = changes_together(np.array([0.2, 0.0, 0.01, -0.01]), np.full(4, 0.02), 0.02)
-    >>> (moved.probability > 0.95).tolist()
+    >>> (moved["probability"] > 0.95).tolist()
     [True, False, False, False]
     """
-    value, probability = np.full(len(change), np.nan), np.full(len(change), np.nan)
+    value, probability = np.full((2, len(change)), np.nan)
     known = np.flatnonzero(np.isfinite(change) & np.isfinite(error))
     if len(known):
         shrunken = shrink(change[known], error[known])
         value[known] = shrunken.value
         beyond = (np.abs(shrunken.value) - matters) / np.maximum(shrunken.standard_error, 1e-9)
         probability[known] = norm.cdf(beyond)
-    return Moved(value, probability)
+    return {"shrunken": value, "probability": probability}

@@ -350,7 +350,7 @@ def _compared(
     error = (change_high - change_low) / (2 * float(norm.ppf(0.5 + LEVEL / 2)))
     figures = {"first": value[:, 0], "second": value[:, 1], "change": change}
     figures |= {"low": change_low, "high": change_high}
-    figures["probability"] = changes_together(change, error, MATTERS).probability
+    figures["probability"] = changes_together(change, error, MATTERS)["probability"]
     physicians = pl.DataFrame({"physician": known["physician"], **figures})
     rounded = physicians.with_columns(pl.col(pl.Float64).round(3))
     return Comparison(rounded, tuple(group), tuple(notes), words, same, claim)

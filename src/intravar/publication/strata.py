@@ -179,8 +179,7 @@ def strata_tables(
     )
     known = strata.changes.filter(kept & pl.col("change").is_not_null())
     change, low, high = (known[name].to_numpy() for name in ("change", "low", "high"))
-    together = changes_together(change, (high - low) / _WIDTH, MATTERS)
-    shrunken = {"shrunken": together.value, "probability": together.probability}
+    shrunken = changes_together(change, (high - low) / _WIDTH, MATTERS)
     columns = pl.col("change", "low", "high", *shrunken)
     changes = hiding.named(
         known.with_columns(pl.Series(name, each) for name, each in shrunken.items()), names

@@ -236,15 +236,7 @@ def _changes(mean: FloatArray, n: FloatArray, share: FloatArray, ends: Interval)
     nobody = np.where(enough, 0.0, np.nan)
     change, low, high = change + nobody, low + nobody, high + nobody
     moved = changes_together(change, (high - low) / (2 * _Z), MATTERS)
-    return pl.DataFrame(
-        {
-            "change": change,
-            "low": low,
-            "high": high,
-            "shrunken": moved.value,
-            "probability": moved.probability,
-        }
-    ).fill_nan(None)
+    return pl.DataFrame({"change": change, "low": low, "high": high, **moved}).fill_nan(None)
 
 
 @dataclass(frozen=True, eq=False)
