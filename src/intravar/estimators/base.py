@@ -22,9 +22,8 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections import UserDict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +42,7 @@ from intravar.observed import Observed as Observed
 from intravar.observed import handed_back, physician_or_groups
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """How large a task is: patients, covariates, and the patients of every physician."""
 
     n_patients: int
@@ -58,8 +56,7 @@ class Size:
         return cls(n_patients, n_covariates, observed.counts[0].astype(np.float64))
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """What a method takes on a task of some size, told before it begins.
 
     Seconds of what runs on one processor, and processor seconds of what is spread over them; copies
@@ -318,8 +315,7 @@ class CommonEstimator(Estimator):
         """Set all fitted attributes; `handed_in` is None for patients not learned from."""
 
 
-@dataclass(frozen=True, eq=False)
-class Reader:
+class Reader(NamedTuple):
     """A method and what it learned in common: small, and sent to wherever physicians are read."""
 
     method: CommonEstimator
