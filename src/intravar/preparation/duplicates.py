@@ -154,8 +154,8 @@ def learn_copies(
         for name, dtype in table.schema.items()
         if name not in (roles.physician, roles.decision)
         and not (dtype.is_nested() or dtype == pl.Binary)
-        and len(present := table[name].drop_nulls())
-        and not identifier(table[name], present, part)
+        and table[name].count()
+        and not identifier(table[name], part)
     ]
     # A case seen twice and decided alike gives equal rows: with cases named, none is a copy.
     if table.height < 2 or roles.case is not None:

@@ -130,7 +130,7 @@ def names_patients(name: str) -> bool:
     return _KNOWN_BY.search(in_words(name)) is not None
 
 
-def identifier(column: pl.Series, present: pl.Series, part: float = 1.0) -> str:
+def identifier(column: pl.Series, part: float = 1.0) -> str:
     """Say why a column of whole numbers or texts names patients or rows; "" if it does not.
 
     The order of rows plays no part. `part` is the share of a table's rows that these are.
@@ -138,11 +138,12 @@ def identifier(column: pl.Series, present: pl.Series, part: float = 1.0) -> str:
     Examples
     --------
     >>> visits = pl.Series("patient_id", [3, 3, 5, 5, 9, 9])
-    >>> identifier(visits, visits)
+    >>> identifier(visits)
     'its name says that it is an id'
     """
     if column.dtype.is_float():
         return ""
+    present = column.drop_nulls()
     distinct = present.n_unique()
     name = in_words(column.name)
     if _PERSONAL.search(name) and distinct > min(FEW_ROWS, NAMED_SHARE * len(present)):
@@ -337,7 +338,7 @@ def _kind_of(column: pl.Series, present: pl.Series, chosen: bool, part: float) -
             raise _unlike_others(column, numbers.is_null() & column.is_not_null(), "numbers")
         if (odd := odd_dates(column)) is not None:
             raise _unlike_others(column, odd, "dates in one form")
-    why = "" if chosen else identifier(column, present, part)
+    why = "" if chosen else identifier(column, part)
     if why:
         return "identifier", why
     distinct = present.n_unique()

@@ -186,12 +186,8 @@ def _period_of(column: pl.Series, period: str) -> pl.Series:
     days = _days(column, period)
     change = split_day(period)
     if change is not None:
-        return pl.select(
-            pl.when(days < change)
-            .then(pl.lit(f"before {change}"))
-            .when(days >= change)
-            .then(pl.lit(f"from {change}"))
-        ).to_series()
+        names = {True: f"before {change}", False: f"from {change}"}
+        return (days < change).replace_strict(names, return_dtype=pl.String)
     if period.strip().lower() == "quarter":
         return days.dt.year().cast(pl.String) + " Q" + days.dt.quarter().cast(pl.String)
     return days.dt.strftime("%Y" if period.strip().lower() == "year" else "%Y-%m")
@@ -212,9 +208,7 @@ def with_period(observed: Observed, periods: Dealt) -> tuple[Observed, IntArray]
 
 
 def _days(column: pl.Series, period: str) -> pl.Series:
-    if column.dtype == pl.Date:
-        return column
-    if isinstance(column.dtype, pl.Datetime):
+    if column.dtype in (pl.Date, pl.Datetime):
         return column.dt.date()
     present = column.drop_nulls()
     if column.dtype.is_integer() and present.is_between(*YEARS).all() and len(present):

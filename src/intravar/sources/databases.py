@@ -106,15 +106,15 @@ class Database(ABC):
     _connection: Any
     _errors: tuple[type[Exception], ...]
     _listing: ClassVar[str]
-    _usual: ClassVar[str]
+    _usual: ClassVar[str] = "main"
 
     @abstractmethod
     def _selected(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:
         """Yield what a query selects, see :meth:`batches`."""
 
-    @abstractmethod
     def _problem(self, error: Exception) -> str:
         """Say why a query failed."""
+        return f"the query failed: {first_line(error)}"
 
     def tables(self) -> list[str]:
         """Return the names of the tables and views."""
@@ -154,7 +154,6 @@ class DuckDB(Database):
     """A DuckDB file: no other file, no network, no extension, no variable of this program."""
 
     _listing = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY 1, 2"
-    _usual = "main"
 
     def __init__(self, path: Path) -> None:
         try:
@@ -204,7 +203,7 @@ class DuckDB(Database):
 
     def _problem(self, error: Exception) -> str:
         if isinstance(error, self._errors[0]):
-            return f"the query failed: {first_line(error)}"
+            return super()._problem(error)
         return (
             f"what the query selects cannot be read ({first_line(error)}); cast the column to a "
             "number or text"
@@ -218,7 +217,6 @@ class SQLite(Database):
         "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') "
         "AND name NOT LIKE 'sqlite_%' ORDER BY name"
     )
-    _usual = "main"
     _errors = (sqlite3.Error, sqlite3.Warning, ValueError)
     _allowed = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE)
     _denied = ("load_extension", "fts3_tokenizer", "writefile", "readfile", "edit", "eval")
@@ -249,7 +247,7 @@ class SQLite(Database):
             return f"'{self._path}' is locked by another program; close it there, or copy the file"
         if re.search("malformed|not a database|open database|I/O", words):
             return f"'{self._path}' is not a whole SQLite file ({first_line(error)})"
-        return f"the query failed: {first_line(error)}"
+        return super()._problem(error)
 
     @classmethod
     def _authorise(cls, action: int, _first: str | None, second: str | None, *_: Any) -> int:
@@ -326,11 +324,9 @@ class PostgreSQL(Database):
                 if not names:
                     raise InputError(_NOTHING)
                 rows = cursor.fetchall() if size is None else cursor.fetchmany(size)
-                while True:
+                yield from_rows(names, rows)
+                while size is not None and (rows := cursor.fetchmany(size)):
                     yield from_rows(names, rows)
-                    rows = [] if size is None else cursor.fetchmany(size)
-                    if not rows:
-                        return
         finally:
             self._connection.rollback()
 
@@ -350,7 +346,7 @@ class PostgreSQL(Database):
     def _problem(self, error: Exception) -> str:
         one = getattr(error, "sqlstate", None) == _SYNTAX_ERROR
         remedy = "; give one SELECT" if one else ""
-        return f"the query failed: {paths.scrubbed(first_line(error), self._url)}{remedy}"
+        return f"{paths.scrubbed(super()._problem(error), self._url)}{remedy}"
 
 
 def _far_as_text(loader: type[Any]) -> type[Any]:
