@@ -191,6 +191,7 @@ def test_a_number_beyond_all_is_larger_than_all() -> None:
         ("smoker = 'yes'", "it holds true and false"),
         ("took > 5", "duration"),
         ("age > 1000", "no row of"),
+        ("unknown = 'x'", "no row of"),
     ],
 )
 def test_what_cannot_be_compared_is_said(expression: str, words: str) -> None:
@@ -204,6 +205,7 @@ def test_what_cannot_be_compared_is_said(expression: str, words: str) -> None:
             "smoker": [True, False],
             "took": [timedelta(1), timedelta(2)],
             "doubtful": ["01/02/2020", "03/04/2020"],
+            "unknown": pl.Series([None, None], dtype=pl.Float64),
         }
     )
     with pytest.raises(InputError, match=f"(?i){words}"):

@@ -236,14 +236,14 @@ def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
                 )
             column = typed.values
     dtype, read = column.dtype, value
+    if isinstance(value, str) and dtype == pl.String:
+        return column, clean_name(value)
+    if column.null_count() == len(column):  # nothing is known, so nothing is compared wrongly
+        return pl.Series(column.name, [None] * len(column), dtype=pl.Float64), 0.0
     if isinstance(value, str):
-        if dtype == pl.String:
-            return column, clean_name(value)
         read = typed_texts(pl.Series([value])).values[0]
         if dtype == pl.Boolean or isinstance(read, str):
             raise _unlike(column, value)
-    if column.null_count() == len(column):  # nothing is known, so nothing is compared wrongly
-        return pl.Series(column.name, [None] * len(column), dtype=pl.Float64), 0.0
     if isinstance(read, date) and dtype in (pl.Date, pl.Datetime):
         if isinstance(read, datetime):
             return column.cast(pl.Datetime("us")), read
