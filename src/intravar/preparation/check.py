@@ -23,6 +23,7 @@ from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.decisions import Panels
 from intravar.preparation.duplicates import COPIES
 from intravar.preparation.kinds import assign_roles, missing_column, understand_as
+from intravar.preparation.periods import check_period
 from intravar.preparation.prepare import Prepared, prepare, strata_of
 from intravar.preparation.recipe import Recipe
 from intravar.request import Request, SharedLabel, requested, shown_fields
@@ -159,9 +160,6 @@ def checked_each(
         if method != REPEATS:
             make_estimator(method)  # an unknown name is refused before a long file is read
         if request.period is not None:
-            # Loaded where it is asked for: few compare periods.
-            from intravar.preparation.periods import check_period
-
             check_period(request.period)
         for name in ("by", "date"):
             if getattr(request, name) is not None and not DESCRIBED[method].predicts:

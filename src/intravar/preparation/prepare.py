@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,6 +13,7 @@ from intravar.panels import in_content_order
 from intravar.preparation.duplicates import AGAIN, COPIES
 from intravar.preparation.kinds import Column
 from intravar.preparation.leaks import Leak, columns_that_say_the_same, find_leaks
+from intravar.preparation.periods import Levels, Strata, levels_of, periods_of
 from intravar.preparation.recipe import INCOMPLETE, Portion, Recipe, learn_recipe
 from intravar.preparation.sample import NOBODY, UNDECIDED, Census, Counts, as_measured
 from intravar.request import Request
@@ -22,9 +22,6 @@ from intravar.sources.reading import OWN, ROW
 from intravar.sources.texts import Forms
 from intravar.text import checked_values, clean_texts, shortened
 from intravar.wording import Sentence
-
-if TYPE_CHECKING:
-    from intravar.preparation.periods import Levels, Strata
 
 #: A table is said to be thinned if it loses more rows than this share to copies.
 THINNED = 0.01
@@ -161,11 +158,6 @@ def prepare(
 def strata_of(values: Callable[[str], pl.Series], roles: Request) -> Strata:
     """Find the levels and periods that were asked for; `values` gives those of a column."""
     strata: dict[str, Levels] = {}
-    if roles.by is None and roles.date is None:
-        return strata
-    # Loaded where it is asked for: few compare subgroups or periods.
-    from intravar.preparation.periods import levels_of, periods_of
-
     if roles.by is not None:
         strata["by"] = levels_of(values(roles.by))
     if roles.date is not None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +22,11 @@ from intravar.errors import counted_among
 from intravar.observed import TRUTH_COLUMNS, Observed
 from intravar.preparation.duplicates import CopyRule, each_once, learn_copies, same_within
 from intravar.preparation.kinds import Column, Kind, understand, understand_as
+from intravar.preparation.periods import Dealt, Strata
 from intravar.request import Missing, Request
 from intravar.sources.plain import plain_table
 from intravar.sources.texts import Forms
 from intravar.wording import Sentence
-
-if TYPE_CHECKING:
-    from intravar.preparation.periods import Dealt, Strata
 
 #: Levels of a category beyond which the rarest are pooled.
 MOST_LEVELS = 20
