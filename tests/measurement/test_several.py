@@ -174,7 +174,7 @@ def test_a_large_table_is_learned_from_a_sample(
 ) -> None:
     """It is gone through once for all decisions, and joint figures are of everybody."""
     passes: list[str] = []
-    for place, name in (("preparation.check", "take_census"), ("runs.buckets", "scatter")):
+    for place, name in (("preparation.sample", "take_census"), ("runs.buckets", "scatter")):
         module = import_module(f"intravar.{place}")
         monkeypatch.setattr(module, name, _noted(passes, name, getattr(module, name)))
     copies = [table.with_columns(pl.col("physician") + f" {copy}") for copy in range(3)]
