@@ -10,8 +10,6 @@ Examples
 1.5
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

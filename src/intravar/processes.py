@@ -4,8 +4,6 @@ Whoever waits is told how it goes on, in one way for measuring and for studies. 
 there is and a process has taken, on every system.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

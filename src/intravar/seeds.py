@@ -5,8 +5,6 @@ depends on what was drawn before it, on the number of workers or on the order of
 draw added later does not shift the others.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a source must satisfy before anyone looks at its columns, and texts as they are meant."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Nothing of `age >= 75 and diabetes = 1` is ever executed. It is read from left t
 reads says what a single comparison gives, and these answers are put together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias

@@ -5,8 +5,6 @@ these and no others. The note is made before the file is put in its place, so th
 the two leaves nothing that we would not know again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

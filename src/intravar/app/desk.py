@@ -1,7 +1,5 @@
 """What screens share: templates, and what the app remembers while it runs."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """What each column of a table seems to be, and what the user has chosen to measure."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

@@ -6,8 +6,6 @@ bear the cookie that the token in the printed address was exchanged for. Publish
 in a sandbox: they have an address of their own, sealed for their folder, and no cookie.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

@@ -4,8 +4,6 @@ It ends with the app. If it dies, the question is answered with a sentence and t
 new process.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -5,8 +5,6 @@ the screen is made from. Its standard input is held open; closing it asks the co
 Ctrl-C does, so that finished parts of a large table are kept.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Which files the app may open, where it writes, and what lies there."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import os

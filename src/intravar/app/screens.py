@@ -1,7 +1,5 @@
 """The screens: from a file to a measurement, and those of measurements that are there."""
 
-from __future__ import annotations
-
 import shlex
 from asyncio import wrap_future
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The server: from the folders that the user allows to a running app."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

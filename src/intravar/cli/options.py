@@ -1,7 +1,5 @@
 """Commands made of functions: parameters become options, and what is yielded is for `--json`."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -17,8 +17,6 @@ True
 A labelled row per name is :func:`row_plot`.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

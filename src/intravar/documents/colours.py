@@ -1,7 +1,5 @@
 """The colours that every page and chart shares, on white and on black, and pictures for paper."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

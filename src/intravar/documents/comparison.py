@@ -1,7 +1,5 @@
 """Two measurements side by side: all together, and the surest changes one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 

@@ -5,8 +5,6 @@ The rows of a very long table are packed for a script that shows some at a time:
 different texts, the lowest value first, and which of them each row has.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

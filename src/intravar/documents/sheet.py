@@ -1,7 +1,5 @@
 """The sheet of one decider, for one decision or several: the report's blocks in another outline."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias

@@ -1,7 +1,5 @@
 """Write blocks to a terminal, tables with the columns and rows that there is room for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal

@@ -3,8 +3,6 @@
 What is shown comes in as data and is never read as markup; the same content gives the same file.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 from collections.abc import Collection, Iterable, Sequence

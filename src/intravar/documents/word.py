@@ -1,7 +1,5 @@
 """Write a document as a text to edit, by python-docx: headings are styles, charts have words."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Sequence

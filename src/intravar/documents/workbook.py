@@ -1,7 +1,5 @@
 """Write a document as a workbook, in which every text stays one: a sheet per table."""
 
-from __future__ import annotations
-
 import io
 from operator import itemgetter
 from typing import Any

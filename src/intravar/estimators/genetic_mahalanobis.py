@@ -1,7 +1,5 @@
 """The paper's Genetic Mahalanobis matching: nearest neighbours with replacement."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

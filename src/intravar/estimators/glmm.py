@@ -1,7 +1,5 @@
 """The Bayesian binomial mixed model and its overdispersion score."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The latent rule: discordance among patients whom a rule, shared or personal, makes eligible."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

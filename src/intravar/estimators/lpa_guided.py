@@ -1,7 +1,5 @@
 """Matching guided by latent profiles."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

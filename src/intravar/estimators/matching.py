@@ -4,8 +4,6 @@ What all matching methods share, the two that match on the covariates as they ar
 that takes any two patients of a physician, comparable or not.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ nearly; so the loss from half of the patients, L(n/2), shows how far the loss fr
 L(n), is from its end: 2 L(n) - L(n/2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import hypot

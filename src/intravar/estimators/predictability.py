@@ -1,7 +1,5 @@
 """How well a physician can be predicted: an upper bound of discordance, whatever the rule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

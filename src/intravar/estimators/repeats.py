@@ -1,7 +1,5 @@
 """The same case twice: self-contradiction, counted where it can be seen."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import narwhals as nw

@@ -5,8 +5,6 @@ them then inform each other, and each decision is also explained by those before
 held-out probability of every combination follow the bounds of :mod:`intravar.prediction.several`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

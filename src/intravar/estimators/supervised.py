@@ -1,7 +1,5 @@
 """Matching on what the decisions teach: leaves of a forest, or weights of the covariates."""
 
-from __future__ import annotations
-
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass

@@ -13,8 +13,6 @@ Spiegelhalter, Handling over-dispersion of performance indicators, Quality and S
 Care 2005;14:347-351 (funnels).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Literal

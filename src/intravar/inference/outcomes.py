@@ -5,8 +5,6 @@ first decision counts 1, the second 2, the third 4. A table has a row per patien
 combination.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

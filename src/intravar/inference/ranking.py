@@ -12,8 +12,6 @@ Lingsma, Eijkemans and Steyerberg, Incorporating natural variation into IVF clin
 the expected rank, BMC Med Res Methodol 2009;9:53 (percentiles of expected ranks).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

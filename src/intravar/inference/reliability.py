@@ -12,8 +12,6 @@ Anscombe, The transformation of Poisson, binomial and negative-binomial data, Bi
 1948;35:246-254.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 

@@ -17,8 +17,6 @@ Viechtbauer, Bias and efficiency of meta-analytic variance estimators, J Educ Be
 2005;30:261-293 (REML).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal

@@ -17,8 +17,6 @@ be one of leniency. So both are tried on patients who were held out: rates of ev
 or without a line of their own, against one pair of rates for all and a line of everybody's own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any

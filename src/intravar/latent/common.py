@@ -1,7 +1,5 @@
 """The latent rule, learned from some physicians in common and read of any."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

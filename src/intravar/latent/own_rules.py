@@ -14,8 +14,6 @@ disjunctions of two personal limits (:mod:`~intravar.latent.limits`). Both keep 
 what is unsure about a physician's rule is in the interval of the rates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias

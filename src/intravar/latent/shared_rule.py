@@ -4,8 +4,6 @@ Given g the decisions are Bernoulli(p_low + (p_high - p_low) g), so that the lik
 on a grid of rates fitted to it, needs only its counts per score bin, and nothing of other panels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 

@@ -14,8 +14,6 @@ whatever is held out from the model is held out from the choice. A column that t
 own, and much together with another, is not found this way.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

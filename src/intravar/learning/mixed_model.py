@@ -5,8 +5,6 @@ a fixed point and run in the parameters' own units: statsmodels begins at random
 dense matrix over physicians, and without units the search stops early when physicians are many.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any

@@ -13,8 +13,6 @@ References
 Murray, Adams and MacKay, Elliptical slice sampling, AISTATS 2010.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -5,8 +5,6 @@ so a method only states its transformation. A panel of 20,000 patients has 200 m
 matrix would take 3.2 GB: such a panel is paired from blocks, to the last bit those of the matrix.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

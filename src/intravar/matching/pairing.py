@@ -13,8 +13,6 @@ algorithm leaves open are settled here once:
 Other ways to pair a panel under the same caliper stand beside it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

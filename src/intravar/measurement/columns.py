@@ -5,8 +5,6 @@ list. A new column is an entry here and its computation: as one of the :class:`S
 evidence of a method.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a verdict rests on: intervals that hold, the group, how far the order is that of rates."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -6,8 +6,6 @@ lie apart beyond the sampling error that the method owns up to. The rest is doub
 learned, the rule or the predictions, and belongs into the interval of everybody.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

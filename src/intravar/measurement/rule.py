@@ -3,8 +3,6 @@
 It describes what the physicians did on the whole, not what they should have done.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Figures are shares between 0 and 1, said as "of 100".
 """
 
-from __future__ import annotations
-
 from intravar.measurement.verdict import LITTLE_EXPLAINED
 from intravar.tables import hundred
 from intravar.wording import Sentence

@@ -16,8 +16,6 @@ The prediction is a cheaper one than that of Predictability, see
 :mod:`intravar.prediction.held_out`; only its losses are compared with each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

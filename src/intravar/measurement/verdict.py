@@ -5,8 +5,6 @@ trace of a rule is significant. Every test has a threshold with a name; docs/ver
 is where it is, and shows how often each verdict was right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -21,8 +21,6 @@ Fay and Herriot, J Am Stat Assoc 1979;74:269-277 (a direct estimate of every are
 what a model expects there).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -13,8 +13,6 @@ kind look alike, whichever covariates they are about, and trees grown on all phy
 common shape: a sum, a conjunction, a threshold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 

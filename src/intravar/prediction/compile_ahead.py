@@ -4,8 +4,6 @@ What is compiled is kept on disk for all that follows. A measurement needs the c
 a process of its own compiles meanwhile what is needed after them.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import subprocess

@@ -13,8 +13,6 @@ Every patient of a half is predicted from the other folds of the same half. How 
 together is taken over from the fit of the whole, which never saw the patient's fold either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations

@@ -5,8 +5,6 @@ so that no tree is kept. The thresholds of a node are drawn first and then held 
 in one pass, columns side by side; patients and their decisions are counted in one sum.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -7,8 +7,6 @@ the rule's parameters by their covariance, and these move p. A rule that weighs 
 says, in numbers and in words, what a physician weighs more or less than the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ rates of the physicians are known, weighed by how much each physician discrimina
 colleagues say what to expect with a patient: hard cases are no reproach.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The check before a measurement: what the table holds, what would be done to it, what it costs."""
 
-from __future__ import annotations
-
 import atexit
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

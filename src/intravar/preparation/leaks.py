@@ -4,8 +4,6 @@ Comparing patients by such a column makes every physician look consistent. They 
 never dropped in silence: a rule that everyone follows also predicts well, and only the user knows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

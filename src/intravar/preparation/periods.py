@@ -1,7 +1,5 @@
 """Patients dealt into strata: the levels of a column, or the periods of a date."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

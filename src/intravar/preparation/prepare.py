@@ -1,7 +1,5 @@
 """From a table as it is to covariates, decisions and physicians, with a record of every step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 

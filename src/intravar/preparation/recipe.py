@@ -8,8 +8,6 @@ a whole, so that any two levels lie equally far apart and the category weighs as
 number; a category of two levels is one column, which amounts to the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

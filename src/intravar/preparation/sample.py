@@ -6,8 +6,6 @@ how physicians differ shows within panels. The lot is a hash of seed and panel: 
 order of the table, move nobody in or out.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

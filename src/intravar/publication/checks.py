@@ -1,7 +1,5 @@
 """What may be told of a check: in words and as JSON, without small counts and without names."""
 
-from __future__ import annotations
-
 from statistics import median
 from typing import Any
 

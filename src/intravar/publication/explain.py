@@ -1,7 +1,5 @@
 """The cases behind a physician's score, put side by side and in words. Patient-level."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

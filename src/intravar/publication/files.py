@@ -9,8 +9,6 @@ interrupted. Each folder lists its files with their digests; nothing that is not
 replaced or removed.
 """
 
-from __future__ import annotations
-
 import glob
 import io
 import json

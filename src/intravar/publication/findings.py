@@ -6,8 +6,6 @@ everybody alike: the number to tens, and so far below the panel's size that few 
 cannot be told from none; the share to two digits, with ends that follow from the rounded figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial

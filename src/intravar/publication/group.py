@@ -6,8 +6,6 @@ all their patients, rounded from a secret point, so that nobody can tell which p
 across an edge. All figures of the group follow from these, and from no hidden count.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import product

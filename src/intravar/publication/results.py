@@ -6,8 +6,6 @@ test holds the rules against docs/privacy.md. To add a field, declare it here an
 measurement is published; files and reading follow.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Which pairs are drawn, with which probability, who reviews them, and how sharp that would be."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import astuple, dataclass, replace
 from itertools import cycle, islice

@@ -3,8 +3,6 @@
 What would tell a reviewer the decision, or the physician, is refused.
 """
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Iterator, Sequence

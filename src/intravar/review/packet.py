@@ -1,7 +1,5 @@
 """The packet for reviewers: pairs, files for answers, and a form that works without a network."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -10,8 +10,6 @@ Figures are told in blocks: whoever sees them before and after a single answer c
 pair was decided.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import astuple, replace
 

@@ -1,7 +1,5 @@
 """Read what reviewers answered, and what it tells: of all together, and of physicians."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A review in the private folder of a measurement: the pairs drawn, and the answers to them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

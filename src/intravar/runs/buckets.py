@@ -1,7 +1,5 @@
 """Everybody beyond the sample: dealt into buckets in one pass, read bucket by bucket, kept."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Where tasks are worked on: processes of this machine, or a Dask cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

@@ -1,7 +1,5 @@
 """What a method says about physicians whom it reads by what was learned from others."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """Execution settings for large tables, and how much is done at a time so that memory suffices."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -5,8 +5,6 @@ a record, or with another digest, was not finished or was changed: it is none. S
 measurements keep their parts this way. Parts depend on the software that made them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

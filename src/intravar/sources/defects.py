@@ -1,7 +1,5 @@
 """What is said of a defect of intravar: a sentence, and the place of a log to report it with."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import traceback

@@ -4,8 +4,6 @@ Every cell of a text is read as text. What the texts mean is found out later, in
 all sources.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

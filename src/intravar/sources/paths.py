@@ -4,8 +4,6 @@ A password may hold characters that mean something else in a URL. What is shown 
 from the parts that are known not to be a password, never from the URL less what looks like one.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

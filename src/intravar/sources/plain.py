@@ -6,8 +6,6 @@ gives the same result from every source. How texts are written as numbers and da
 rows of a column; a column that does not tell by itself is read as the others are written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta

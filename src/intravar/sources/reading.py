@@ -4,8 +4,6 @@ A small table is read as a whole, a large one is gone through a piece at a time.
 through, a workbook say or text in another encoding, is read as a whole by whoever asks.
 """
 
-from __future__ import annotations
-
 import operator
 import os
 from collections.abc import Callable, Collection, Sequence

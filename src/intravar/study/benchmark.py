@@ -7,8 +7,6 @@ else is in the folder's ledger. What neither a checksum nor the ledger proves to
 touched.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

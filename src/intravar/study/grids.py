@@ -4,8 +4,6 @@ Methods stand down and columns across. One measure under several conditions is s
 conditions down and the methods across.
 """
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from collections.abc import Callable, Mapping

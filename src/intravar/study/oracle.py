@@ -1,7 +1,5 @@
 """The oracle: the discordance of each physician, computed with the truth in hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl

@@ -1,7 +1,5 @@
 """The results of a study, as they are stored and read back; nothing here is computed again."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ All are made of cells: our figure, how sure it is, and the paper's. Intervals ar
 percentile bootstrap, 2,000 resamples, seed 42.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The unit of work: one condition, one replicate, and the methods that share what they learn."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """Single cases behind a figure, side by side, for whoever may see them. Patient-level."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from operator import itemgetter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Single deciders: their table, a dot for each, each with its interval, and the funnel."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The rule that the data suggest, and charts that tell whether to trust the result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The first screen: the verdict, the figure, every decider as a dot, where it lies, what next."""
 
-from __future__ import annotations
-
 from statistics import median
 
 from intravar.documents import blocks

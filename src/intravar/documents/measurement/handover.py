@@ -1,7 +1,5 @@
 """From a measurement to the folders that are handed on and kept, to other formats and to sheets."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence

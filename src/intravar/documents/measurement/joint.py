@@ -1,7 +1,5 @@
 """Several decisions together: the sections of their document."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from intravar.documents import blocks

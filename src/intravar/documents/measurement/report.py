@@ -6,8 +6,6 @@ would say nothing, and is named in its section. To add a column, declare it in
 :data:`intravar.measurement.columns.COLUMNS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """From the physicians of the sample and those read beyond it to all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Several decisions of one measurement: each on its own, and all together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ stratum. Classes are weighed alike everywhere, so that a stratum in which more p
 indicated, because of a guideline say, is not taken for one with less consistent physicians.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ What is known about a patient is taken from before the visit, the decision from 
 covariate can then not give the decision away.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing

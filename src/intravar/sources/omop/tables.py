@@ -1,7 +1,5 @@
 """Tables of an OMOP CDM 5.4 database: a folder or zip of CSV or Parquet files, or a database."""
 
-from __future__ import annotations
-
 import io
 import os
 import zipfile

@@ -4,8 +4,6 @@ What makes a chart is given the study and what the figure is of, a condition or 
 none where the study has nothing to show.
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Iterable, Iterator

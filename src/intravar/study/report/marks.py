@@ -1,7 +1,5 @@
 """What figures share: charts, looks of methods and groups, rows of methods, marks, ticks."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files

@@ -3,8 +3,6 @@
 Findings are plain words that follow from the numbers of a study and from nothing else.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Figures with a mark per physician: the panels of conditions with groups, and the continuum."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import Any
 

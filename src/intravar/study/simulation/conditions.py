@@ -1,7 +1,5 @@
 """The conditions by name: the paper's 94, its grid of sizes, and the families after it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How physicians decide, in one decision or several, and how patients come to them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

@@ -5,8 +5,6 @@ thresholds or a conjunction may be the physician's own; how closely they follow 
 matter, drawn elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable

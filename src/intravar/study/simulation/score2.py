@@ -6,8 +6,6 @@ SCORE2 working group. Eur Heart J 2021;42(25):2439-2454, doi 10.1093/eurheartj/e
 SCORE2-OP working group. Eur Heart J 2021;42(25):2455-2467, doi 10.1093/eurheartj/ehab312.
 """
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 from itertools import product
