@@ -27,8 +27,9 @@ from intravar.documents.blocks import (
 )
 from intravar.documents.html import as_html
 from intravar.documents.measurement.cases import NOBODY_ALIKE, cases_of_each
+from intravar.documents.measurement.deciders import dots, intervals
 from intravar.documents.measurement.handover import write_measurement, write_sheets
-from intravar.documents.sheet import FEWEST_PEERS, Own, among_peers, sheet
+from intravar.documents.sheet import FEWEST_PEERS, Own, among_peers, own_row, sheet
 from intravar.documents.typesetting import as_pdf
 from intravar.errors import InputError
 from intravar.measurement.verdict import NOTHING
@@ -125,6 +126,24 @@ def test_a_figure_stands_among_unnamed_peers(told: Published) -> None:
     assert "7 other physicians" in strip.reading
     others = [row.physician for row in told.first.physicians[1:]]
     assert not [name for name in others if name in as_html(document)]
+
+
+def test_a_figure_without_an_interval_is_told_and_drawn(told: Published) -> None:
+    """Methods of one's own may have none."""
+    made = changed(told, dict.fromkeys(("low", "high", "rank", "rank_low", "rank_high")))
+    note = figure_of(first(made))
+    assert (note.strong, "about 10 get different decisions" in note.text) == (
+        "about 10 of 100",
+        True,
+    )
+    assert "None" not in words_of(first(made))
+    assert own_row("all", Own(0.1, None, None), 0.2).in_words == "all: you 10, all 20"
+    for chart in (dots, intervals):
+        drawn, before = chart(made.first, USUAL), chart(told.first, USUAL)
+        assert drawn is not None
+        assert before is not None
+        assert "8 physicians with a figure" in drawn.alternative
+        assert drawn.svgs[0].count("<circle") == before.svgs[0].count("<circle")
 
 
 def test_few_peers_are_not_shown(told: Published) -> None:

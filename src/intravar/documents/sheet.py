@@ -57,11 +57,11 @@ TOGETHER = ""
 
 
 class Own(NamedTuple):
-    """One's own figure, with its interval."""
+    """One's own figure, with its interval; some methods have none."""
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     claim: str = "about"
 
     @property
@@ -70,14 +70,15 @@ class Own(NamedTuple):
         return about(*self).removeprefix("about ")
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """Where its line begins and ends, of 100: an upper limit has no low end."""
-        return 100 * (self.value if self.claim == "at most" else self.low), 100 * self.high
+    def lines(self) -> list[tuple[str, float, float]]:
+        """Its interval as a line, of 100: that of an upper limit begins with the figure."""
+        low, high = self.value if self.claim == "at most" else self.low, self.high
+        return [] if low is None or high is None else [("interval", 100 * low, 100 * high)]
 
 
 def _own(value: float | None, low: float | None, high: float | None, claim: str) -> Own | None:
-    """Return a figure and the ends of its interval; None where one is not known."""
-    return None if value is None or low is None or high is None else Own(value, low, high, claim)
+    """Return a figure and the ends of its interval; None where it is not known."""
+    return None if value is None else Own(value, low, high, claim)
 
 
 def sheet(
@@ -227,13 +228,14 @@ def among_peers(
         f"of {len(peers):,} other {words.deciders}, rounded and without names. {lower:,} of them "
         f"{agree(lower, 'has', 'have')} a lower figure."
     )
-    end = max(50.0, *others, 100 * own.high + 1)
+    end = max(50.0, *others, *(high + 1 for *_, high in own.lines))
     dots = [Dot(float(value), kind="peer") for value in others]
     dots.append(Dot(float(figure), kind="own", label=label))
 
     def plot(width: int) -> Plot:
         drawn = dot_plot(dots, width, axis, end=end, step=max(1.0, end / 100))
-        drawn.interval(0.98, *own.ends, upright=False)
+        for _, low, high in own.lines:
+            drawn.interval(0.98, low, high, upright=False)
         return drawn
 
     key = (("own", "you"), ("peer", f"another {words.decider}"))
@@ -257,7 +259,7 @@ def own_row(
     dots, lines, missing = [], [], f"you {instead or 'not shown'}"
     if own is not None:
         dots = [Dot(100 * own.value, f"you {own.in_words}", "own", radius=5)]
-        lines, missing = [("interval", *own.ends)], ""
+        lines, missing = own.lines, ""
     if whole is not None:
         dots.append(Dot(100 * whole, f"all {most(claim)}{hundred(whole, claim)}", "all", radius=6))
     return Labelled(label, dots, lines, missing)

@@ -71,7 +71,7 @@ NO_RULE = Sentence(
 _REASONS = {
     "leak": "'{leak}' gives the decision away: leave it out or, if it was known before, name the "
     "covariates one by one",
-    "no score": "nobody has a score",
+    "no score": "nobody has a score with an interval",
     "rate alone": "the score is that of the rate alone: it says nothing about comparable {cases}",
     "no rule": NO_RULE.template,
     "little explained": "what is recorded explains hardly anything of how decisions of a usual "

@@ -52,10 +52,10 @@ def decider_table(decision: Decision, words: Words) -> Table:
 
 
 class Known(NamedTuple):
-    """A decider with an interval: the place in the table, the row, the level and its ends.
+    """A decider with a figure: the place in the table, the row, the level and its ends.
 
     The level is the figure, or the middle of the range of levels that fit equally well. An upper
-    limit has no low end: its interval begins with the figure.
+    limit has no low end: its interval begins with the figure. Ends are NaN without an interval.
     """
 
     p: int
@@ -68,10 +68,11 @@ class Known(NamedTuple):
     @property
     def hint(self) -> str:
         """The figure in a few words."""
+        low, high = (None if math.isnan(end) else end for end in (self.low, self.high))
         if self.row.discordance is None:
-            figure = f"between {hundred(self.low)} and {hundred(self.high)}"
+            figure = f"between {hundred(low)} and {hundred(high)}"
         else:
-            figure = about(self.level, self.low, self.high, self.claim)
+            figure = about(self.level, low, high, self.claim)
         return f"{self.row.physician}: {figure} of 100"
 
 
@@ -84,8 +85,9 @@ def everyone(decision: Decision) -> tuple[list[Known], bool]:
             low = level
         elif level is None and row.identified_low is not None and row.identified_high is not None:
             level = (row.identified_low + row.identified_high) / 2
-        if level is not None and low is not None and row.high is not None:
-            known.append(Known(p, row, level, low, row.high, decision.claim))
+        if level is not None:
+            low, high = (math.nan if end is None else end for end in (low, row.high))
+            known.append(Known(p, row, level, low, high, decision.claim))
     known.sort(key=lambda each: each.row.physician)
     ranked = decision.verdict not in UNRANKED and any(each.row.rank is not None for each in known)
     if ranked:
@@ -168,7 +170,7 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
 
 
 def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
-    top = min(100.0, 105 * max(each.high for each in rows))
+    top = min(100.0, 105 * float(np.nanmax([(each.level, each.high) for each in rows])))
     plot = Plot(width, x=(0, len(rows) + 1), y=(0, top))
     order = "most consistent by rank first" if ranked else "by name"
     places = {round(at) for at in charts.round_ticks(1, len(rows))}
@@ -177,7 +179,8 @@ def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
     radius = max(1.5, min(4.0, 0.35 * width / len(rows)))
     for position, each in enumerate(rows, 1):
         row = each.row
-        plot.interval(position, 100 * each.low, 100 * each.high)
+        if math.isfinite(each.high - each.low):
+            plot.interval(position, 100 * each.low, 100 * each.high)
         if row.discordance is None:
             ends = (100 * (end or 0.0) for end in (row.identified_low, row.identified_high))
             plot.interval(position, *ends, kind="range")
@@ -194,8 +197,8 @@ def _counts(rows: list[Known], text: str, words: Words, missing: str) -> Figure:
     claim, ranges = rows[0].claim, any(each.row.discordance is None for each in rows)
     levels, lows, highs = np.array([(each.level, each.low, each.high) for each in rows]).T
     middle = float(np.median(levels))
-    low = max(middle - float(np.median(levels - lows)), 0.0)
-    high = min(middle + float(np.median(highs - levels)), 1.0)
+    low = max(middle - float(np.nanmedian(levels - lows)), 0.0)
+    high = min(middle + float(np.nanmedian(highs - levels)), 1.0)
 
     axis = f"{axis_of(claim)}{', middle of the range' * ranges}"
     names = axis, f"{words.deciders} per 1 of 100"
@@ -248,7 +251,11 @@ class Funnel(NamedTuple):
 
 def funnel_of(decision: Decision) -> Funnel | None:
     """Return what the funnel shows: pairs where all have them, patients elsewhere."""
-    listed = [each for each in everyone(decision)[0] if each.row.discordance is not None]
+    listed = [
+        each
+        for each in everyone(decision)[0]
+        if each.row.discordance is not None and math.isfinite(each.high - each.low)
+    ]
     of_pairs = all(each.row.n_pairs is not None for each in listed)
     counts = {each: each.row.n_pairs if of_pairs else each.row.n_patients for each in listed}
     sizes = {each: n for each, n in counts.items() if n}

@@ -328,7 +328,7 @@ def _figures(path: Path, published: Published) -> dict[str, dict[str, Ends]]:
     figures: dict[str, dict[str, Ends]] = {}
     for decision, (file, ends) in kept.items():
         table = private_table(path, file, "exact figures", remedy)
-        for name, *figure in table.drop_nulls(ends).select("physician", *ends).iter_rows():
+        for name, *figure in table.drop_nulls(ends[0]).select("physician", *ends).iter_rows():
             figures.setdefault(name, {})[decision] = (figure[0], figure[1], figure[2])
     return figures
 
