@@ -140,7 +140,7 @@ def test_parts_of_noise_have_the_words_of_the_page(folders: tuple[Path, Path]) -
     ]
     table = documents.comparison_blocks({"": found})[0]
     assert [row.cells[4].text for row in table.rows[2:4]] == ["–", "–"]
-    assert "or the interval is narrower than the rounding" in table.caption
+    assert "A dash: the interval is narrower" in table.caption
     assert not any(each in row for row in told for each in ("system", "level", "pattern"))
 
 
@@ -204,7 +204,7 @@ def test_exact_figures_are_exact_or_said_to_be_unknown(folders: tuple[Path, Path
     table = documents.comparison_blocks({"": found})[0]
     assert isinstance(table, Table)
     assert {tuple(cell.text for cell in row.cells[1:]) for row in table.rows[1:]} == {("–",) * 4}
-    assert "A dash: the exact figure is not kept" in table.caption
+    assert "A dash: the exact figure is not kept." in table.caption
     private = folders[1].with_name("second-private") / "figures.parquet"
     nobody = pl.lit(None, pl.Float64)
     pl.read_parquet(private).with_columns(discordance=nobody).write_parquet(private)

@@ -25,11 +25,16 @@ def comparison_blocks(comparisons: Mapping[str, Comparison]) -> list[Block]:
         if name:
             blocks.append(Heading(capital(words.label(name))))
         if each.group:
-            caption = (
-                f"Decided differently of 100, all together, over all {words.cases}. "
-                f"{capital(NONE)}: the difference is within the rounding of both figures. A dash: "
-                "the exact figure is not kept, or the interval is narrower than the rounding."
-            )
+            caption = f"Decided differently of 100, all together, over all {words.cases}."
+            changes = [_change(row) for row in each.group]
+            if NONE in changes:
+                caption += (
+                    f" {capital(NONE)}: the difference is within the rounding of both figures."
+                )
+            if hundred(None) in changes:
+                caption += " A dash: the exact figure is not kept."
+            elif not each.same_patients and any(row.low is None for row in each.group):
+                caption += " A dash: the interval is narrower than figures are rounded."
             columns = _columns(each, "of 100", 3)
             blocks.append(table_of("All together", caption, each.group, columns))
         blocks.append(Bullets(each.lines()))
