@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import intravar
 from intravar.publication.disclosure import published_of
-from intravar.publication.hiding import is_few, is_small
+from intravar.publication.hiding import is_few, is_small, names_of
 from intravar.publication.joint import hidden_across, hidden_sizes
 from intravar.publication.results import Published
 
@@ -41,8 +41,8 @@ def cohort(missing: dict[str, list[int]]) -> pl.DataFrame:
     return found
 
 
-def published(table: pl.DataFrame, **asked: object) -> Published:
-    measured = intravar.measure(
+def measured(table: pl.DataFrame, **asked: object) -> intravar.Measurement:
+    return intravar.measure(
         table,
         physician="physician",
         decision="decision,decision_2",
@@ -50,8 +50,11 @@ def published(table: pl.DataFrame, **asked: object) -> Published:
         min_reliability=0.0,
         **asked,
     )
-    names = {str(name): str(name) for name in table["physician"].unique()}
-    return published_of(measured, names, lambda _: 0.5)
+
+
+def published(found: intravar.Measurement) -> Published:
+    names = {name: name for each in found.decisions.values() for name in names_of(each.main.scores)}
+    return published_of(found, names, lambda _: 0.5)
 
 
 def counts_of(found: Published) -> list[dict[str, list[int]]]:
@@ -89,7 +92,7 @@ def successes(found: Published) -> list[tuple[str, int]]:
 
 def test_missing_decisions_do_not_follow_from_sizes_and_strata() -> None:
     table = cohort({"decision_2": [0, 3, 0, 20, 1, 11]})
-    found = published(table, by="sex")
+    found = published(measured(table, by="sex"))
     assert successes(found) == []
     sizes = [each.table["n_patients"] for each in found.decisions]
     assert [size.null_count() for size in sizes] == [3, 3]
@@ -102,8 +105,14 @@ def test_missing_decisions_do_not_follow_from_sizes_and_strata() -> None:
 
 def test_a_size_that_one_decision_hides_stands_in_no_other() -> None:
     """Of pairs, who stays without one follows from the panel's size."""
-    found = published(cohort({}), method="euclidean")
+    both = measured(cohort({}), method="euclidean")
+    found = published(both)
     assert successes(found) == []
+    assert both.together is not None
+    parts = [each.parts for each in hidden_across(both.together).values()]
+    assert parts[0].size.any()
+    # What a hidden panel is known to hold would else tell the pairs of one decision in the other.
+    assert parts[0].least[parts[0].size].tolist() == parts[1].least[parts[1].size].tolist()
     hidden = [each.table["n_patients"].is_null().to_list() for each in found.decisions]
     assert hidden[0] == hidden[1]
     for first, second in permutations(found.decisions, 2):
@@ -126,13 +135,25 @@ def test_whatever_is_shown_of_a_physician_tells_no_small_difference(
         own or is_few(n - in_pairs)
         for (n, _, own), in_pairs in zip(given_panels, paired, strict=True)
     ]
-    panels = [
-        pl.DataFrame(
-            {"physician": ["A"], "n_patients": [n], "in_pairs": [[in_pairs]], "hidden": [own]}
-        )
+    leasts = [
+        in_pairs if own else n
         for (n, *_), in_pairs, own in zip(given_panels, paired, hides, strict=True)
     ]
-    shown = not hidden_sizes(panels, 11)
+    panels = [
+        pl.DataFrame(
+            {
+                "physician": ["A"],
+                "n_patients": [n],
+                "in_pairs": [[in_pairs]],
+                "least": [least],
+                "hidden": [own],
+            }
+        )
+        for (n, *_), in_pairs, least, own in zip(given_panels, paired, leasts, hides, strict=True)
+    ]
+    hidden = hidden_sizes(panels, 11)
+    assert hidden in ({}, {"A": min(leasts)})  # hidden panels share one
+    shown = not hidden
     assert not (shown and any(hides))
     for a, b in permutations(range(len(panels)), 2):
         if shown:
@@ -146,18 +167,11 @@ def test_rates_that_tell_a_combination_are_hidden() -> None:
     at = pl.int_range(pl.len()).over("physician")
     first = pl.col("decision") == 1
     nested = pl.when(first & (at > 12)).then(1).otherwise(0)
-    measured = intravar.measure(
-        table.with_columns(decision_2=nested),
-        physician="physician",
-        decision="decision,decision_2",
-        exclude=["decision_3"],
-        min_reliability=0.0,
-    )
-    assert measured.together is not None
-    for parts in hidden_across(measured.together).values():
+    found = measured(table.with_columns(decision_2=nested))
+    assert found.together is not None
+    for parts in hidden_across(found.together).values():
         assert parts.parts.rate.all()
-    names = {str(name): str(name) for name in table["physician"].unique()}
-    for decision in published_of(measured, names, lambda _: 0.5).decisions:
+    for decision in published(found).decisions:
         assert decision.table["rate"].null_count() == N_PHYSICIANS
-    whole = replace(measured.together, request=replace(measured.together.request, smallest_cell=1))
+    whole = replace(found.together, request=replace(found.together.request, smallest_cell=1))
     assert not any(np.any(each.parts.size) for each in hidden_across(whole).values())

@@ -19,12 +19,15 @@ from intravar.inference import share_interval
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import Verdict
+from intravar.preparation.decisions import Panels
 from intravar.publication import hiding
+from intravar.publication.checks import published_check, unmeasurable
 from intravar.publication.disclosure import published_of
 from intravar.publication.files import read_published
 from intravar.publication.findings import without_small_bins
 from intravar.publication.hiding import (
     PublishedScores,
+    is_few,
     is_small,
     part_is_safe,
     published_scores,
@@ -362,6 +365,28 @@ def table() -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def measured(table: pl.DataFrame) -> intravar.Measurement:
     return intravar.measure(table, physician="physician", decision="decision", method="euclidean")
+
+
+@given(
+    sizes=st.lists(st.integers(1, 60), min_size=1, max_size=20),
+    smallest=st.sampled_from([1, *range(3, 21)]),
+)
+def test_totals_of_a_check_add_up_to_what_is_shown(
+    measured: intravar.Measurement, sizes: list[int], smallest: int
+) -> None:
+    names = pl.Series([f"P{number}" for number in range(len(sizes))])
+    panels = Panels.of(names, np.array(sizes), np.array(sizes) // 2)
+    request = replace(measured.check.request, smallest_cell=smallest)
+    check = replace(measured.check, panels=panels, request=request)
+    told, shown = published_check(check), [n for n in sizes if not is_few(n, smallest)]
+    assert told.n_patients == (round(sum(shown), -1) if smallest > 1 else sum(shown))
+    assert told.n_physicians_with_few_patients == len(sizes) - len(shown)
+    # Who can have no figure is counted; of panels that are few no size is told.
+    counts = {
+        row["n_patients"].split(" patients")[0]: row["n_physicians"] for row in unmeasurable(check)
+    }
+    assert sum(counts.values()) == sum(n < request.min_panel for n in sizes)
+    assert counts.get(hiding.few(smallest), 0) == len(sizes) - len(shown)
 
 
 @pytest.fixture(scope="module")

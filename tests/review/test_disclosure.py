@@ -209,6 +209,42 @@ def test_unsure_pairs_are_not_judged(world: World) -> None:
     assert told in " ".join(found.lines())
 
 
+@pytest.mark.parametrize("different", [True, False])
+def test_unsure_pairs_tell_the_lower_end_first(world: World, different: bool) -> None:
+    """If comparable they raise the figure where they were decided differently, else lower it."""
+    review.draw(world.out, pairs=160)
+    stored = read_stored(world.private)
+    given = {
+        p.pair: review.Answer("comparable" if at % 2 else "different")
+        for at, p in enumerate(stored.pairs)
+    }
+    write_stored(world.private, replace(stored, answers={"R1": given}))
+    unsure = [p.pair for p in stored.pairs if p.different == different][:20]
+    ends = []
+    for word in ("comparable", "different", "unsure"):
+        for pair in unsure:
+            review.answer(world.out, pair, word)
+        found = review.results(world.out)
+        assert found.group is not None
+        ends.append(found.group.value or 0.0)
+    assert found.unsure is not None
+    assert (ends[0] > ends[1]) == different
+    assert astuple(found.unsure)[1:] == pytest.approx(sorted(ends[:2]))
+    told = publishing.published_review(open_folder(world.out), read_stored(world.private), found)
+    assert told is not None
+    assert told.unsure is not None
+    _, low, high = astuple(told.unsure)
+    assert low <= min(ends[:2]) <= max(ends[:2]) <= high
+
+
+def test_unsure_pairs_alone_have_no_range(world: World) -> None:
+    """If none of them is comparable there is no figure, and so no end."""
+    for at, pair in enumerate(review.draw(world.out, pairs=20)):
+        review.answer(world.out, pair.pair, "unsure" if at else "different")
+    found = review.results(world.out)
+    assert (found.group, found.unsure, found.n_unsure) == (None, None, 19)
+
+
 def test_nothing_comparable_is_no_figure(world: World) -> None:
     for pair in review.draw(world.out, pairs=20):
         review.answer(world.out, pair.pair, "different")

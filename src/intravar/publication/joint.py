@@ -310,8 +310,6 @@ def hidden_across(together: Together) -> dict[str, HiddenAcross]:
     smallest, listed = together.request.smallest_cell, together.decisions
     panels = {name: _panels(each, smallest) for name, each in listed.items()}
     no_size = hidden_sizes(list(panels.values()), smallest)
-    known = pl.concat(panels.values()).group_by("physician").agg(pl.col("least").min())
-    least_of = dict(known.iter_rows())
     no_rate = _telling_rates(together, smallest) if smallest > 1 else set()
     asked = [hiding.asked_strata(each) for each in listed.values()]
     strata = {
@@ -333,7 +331,7 @@ def hidden_across(together: Together) -> dict[str, HiddenAcross]:
         size, rate, repeats = (
             np.array([who in each for who in every], np.bool_) for each in (no_size, no_rate, twice)
         )
-        least = np.where(size, [least_of[who] for who in every], own["least"].to_numpy())
+        least = np.array([no_size.get(who, n) for who, n in zip(every, own["least"], strict=True)])
         nobody = np.zeros_like(size)
         return HiddenAcross(hiding.HiddenParts(size, least, nobody, nobody, rate), repeats, strata)
 
@@ -358,8 +356,11 @@ def _panels(measurement: Measurement, smallest: int) -> pl.DataFrame:
     )
 
 
-def hidden_sizes(panels: Sequence[pl.DataFrame], smallest: int) -> set[str]:
-    """Return whose sizes all decisions hide: one of them does, or two tell a small count."""
+def hidden_sizes(panels: Sequence[pl.DataFrame], smallest: int) -> dict[str, int]:
+    """Return whose sizes all decisions hide: one of them does, or two tell a small count.
+
+    With it what their panels are known to hold at the least, the same in all decisions.
+    """
     telling = _differing([each.with_columns(stratum=pl.lit("")) for each in panels], smallest)
     for each in panels:
         telling |= set(each.filter("hidden")["physician"])
@@ -367,7 +368,8 @@ def hidden_sizes(panels: Sequence[pl.DataFrame], smallest: int) -> set[str]:
         both = a.explode("in_pairs").drop_nulls("in_pairs").join(b, "physician", suffix="_other")
         apart = (both["n_patients_other"] - both["in_pairs"]).abs().to_numpy()
         telling |= set(both["physician"].filter(pl.Series(hiding.any_few(smallest, apart))))
-    return telling
+    least = pl.concat(panels).group_by("physician").agg(pl.col("least").min())
+    return dict(least.filter(pl.col("physician").is_in(telling)).iter_rows())
 
 
 def _telling_rates(together: Together, smallest: int) -> set[str]:

@@ -263,7 +263,7 @@ def review_of(opened: store.Folder, stored: store.Stored) -> Review:
         n_left=len(stored.pairs) - judged.height,
         explained=1 - different.share if different.judged else None,
         reasons=dict(reasons.most_common()),
-        unsure=Figure(None, ends[0], ends[-1]) if ends and n_unsure else None,
+        unsure=Figure(None, *ends) if n_unsure and len(ends) == 2 else None,
         agreement=_agreement(twice) if twice else None,
         n_twice=len(twice),
         n_same=sum(first == second for first, second, *_ in twice),
