@@ -111,6 +111,15 @@ def test_lines_that_end_early_are_said(tmp_path: Path) -> None:
         assert found.table["age"].to_list() == [2, None, None]
 
 
+@pytest.mark.parametrize(
+    "header", ["doctor,drug\tgiven\tnow,age", "doctor;drug|or|not;age", '"doctor;x";drug, a, b;age']
+)
+def test_names_may_hold_other_separators_than_rows(tmp_path: Path, header: str) -> None:
+    separator = ";" if ";" in header else ","
+    found = read(tmp_path, f"{header}\n" + ROWS.replace(",", separator)).table
+    assert found.shape == (60, 3)
+
+
 @pytest.mark.parametrize("separator", ["é", '"', "\n", "::", "a", "\u2028"])
 def test_what_cannot_separate(tmp_path: Path, separator: str) -> None:
     with pytest.raises(InputError, match="^separator .* try ',' ';' '|' or tab"):

@@ -58,6 +58,8 @@ _SEPARATOR_LINE = re.compile(r"^sep=(.)\r?\n")
 #: Bytes that tell how a large text is written, and how packed files begin.
 BEGINNING = 2**20
 PACKED = (GZIP_MAGIC, ZIP_MAGIC)
+#: Characters below the header that tell the separator; names of columns may hold others.
+FIRST_ROWS = 2**14
 #: Cells longer than this are no cells but a quote that was never closed.
 LONGEST_CELL = 10_000_000
 
@@ -332,11 +334,22 @@ def _layout(text: str, path: Path, given: str | None) -> tuple[str, list[str], l
     elif path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) and "\t" in first:
         separator = "\t"
     else:
-        separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count)
+        separator = _guessed(first, text[len(first) : len(first) + FIRST_ROWS])
     named = "tab" if separator == "\t" else repr(separator)
     notes = [] if separator == "," else [f"separator {named}"]
     _, record = next(_numbered(first, separator), (1, []))
     return separator, named_columns(record, path), notes
+
+
+def _guessed(header: str, below: str) -> str:
+    """Return what separates the names, and the cells of most rows below them as often."""
+    names, rows = (re.sub(r'"[^"]*"', "", text) for text in (header, below))
+
+    def fit(separator: str) -> tuple[int, int]:
+        count = names.count(separator)
+        return sum(row.count(separator) == count > 0 for row in rows.split("\n")), count
+
+    return max(SEPARATORS, key=fit)
 
 
 def named_columns(header: Sequence[str], path: Path) -> list[str]:
