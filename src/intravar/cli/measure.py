@@ -41,7 +41,9 @@ AFTER = (
 
 def omop(
     source: Annotated[str, "URL: Folder or zip of CSV files, DuckDB file, or postgresql:// URL."],
-    drug: Annotated[list[str], "Concepts of the drug, with commas; NAME=CONCEPTS where several."],
+    drug: Annotated[
+        list[str], "Concepts of the drug, with commas; NAME=CONCEPTS, once for each of several."
+    ],
     covariates: Annotated[
         str,
         "age, sex, race, ethnicity, measurement:CONCEPT, condition:CONCEPT, drug:CONCEPT; "
@@ -56,7 +58,9 @@ def omop(
     ] = True,
     same_day: Annotated[bool, "What was recorded on the visit's day counts."] = False,
     provider: Annotated[str, "Whose decision: visit, or drug where there is one."] = "visit",
-    descendants: Annotated[bool, "--descendants/--no-descendants: Count descendants."] = True,
+    descendants: Annotated[
+        bool, "--descendants/--no-descendants: Descendants of the drug count."
+    ] = True,
     date: Annotated[str | None, "Name of a column for the date of the visit."] = None,
     schema: Annotated[str | None, "Schema of the tables."] = None,
 ) -> Answer:
@@ -223,7 +227,7 @@ def measure(
     aside = cli.Console(stderr=True, highlight=False, quiet=quiet)
     with cli.StepLines() if piped else cli.StepProgress(aside, every=verbose) as progress:
         if compile_beside():
-            progress.note(COMPILING)
+            progress.before_long = COMPILING
         settings = runs.RunSettings(engine, workers, memory, publication.unfinished_folder(out))
         try:
             measured = intravar.measure(source, request, progress=progress, settings=settings)

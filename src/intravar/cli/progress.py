@@ -89,6 +89,14 @@ class _Timed(Listener):
     """Tells how long a step will go on, from what its parts have taken so far."""
 
     _first: tuple[int, float] | None = None
+    #: A note for when the first step begins that takes long: what is refused, is refused before.
+    before_long = ""
+
+    def _begin(self, seconds: float | None) -> None:
+        self._first = None
+        if self.before_long and seconds is not None:
+            self.note(self.before_long)
+            self.before_long = ""
 
     def _left(self, done: int, total: int, expected: float | None) -> float | None:
         """Return the seconds that are left: as expected by whoever knows more, or by the parts."""
@@ -119,7 +127,7 @@ class StepLines(_Timed):
 
     def step(self, words: str, seconds: float | None = None) -> None:
         """See :class:`intravar.processes.Listener`."""
-        self._first = None
+        self._begin(seconds)
         _line(step=words, left=seconds)
 
     def part(self, done: int, total: int, left: float | None = None, words: str = "") -> None:
@@ -166,7 +174,7 @@ class StepProgress(_Timed):
     def step(self, words: str, seconds: float | None = None) -> None:
         """See :class:`intravar.processes.Listener`."""
         self._finish()
-        self._first = None
+        self._begin(seconds)
         about = f"(about {_time(seconds)})" if seconds and seconds >= 10 else ""
         self._live.add_task(escape(words), more=about)
         if not self._moves and (seconds is not None or self._every):
