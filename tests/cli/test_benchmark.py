@@ -7,11 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
-from intravar.cli import main
+from intravar.cli import Console, main, study
 from intravar.estimators import METHODS
+from intravar.study import TITLES
 
 
 def run(capsys, *arguments):
@@ -68,6 +71,18 @@ def test_the_group_table_stands_beside_the_paper(folder, capsys, monkeypatch, wi
     assert "Spearman" in out
     assert str(folder) in out.replace("\n", "")
     assert all(len(line) <= int(width) for line in out.splitlines()[:-1])
+
+
+def test_a_narrow_terminal_shows_no_long_tables(monkeypatch):
+    shown, empty = [], pl.DataFrame()
+    monkeypatch.setattr(study, "_print_table", lambda _, title, table: shown.append(title))
+    made = SimpleNamespace(
+        tables=dict.fromkeys(TITLES, empty), undefined=empty, failures=empty, folder="out"
+    )
+    for width in (80, 160):
+        study._print_study(Console(width=width), made)
+        recovered = [title for name, title in TITLES.items() if name.startswith("recovery")]
+        assert len({*recovered} & {*shown}) == (len(recovered) if width > 120 else 0)
 
 
 def test_json_is_for_programs(folder, capsys):

@@ -20,16 +20,9 @@ if TYPE_CHECKING:
 #: Exit code of a study that went through although some methods failed somewhere.
 SOME_FAILED = 3
 
-#: Tables that a narrow terminal would only make unreadable; they lie in the folder.
-_LONG = (
-    "rank_correlations",
-    "grid",
-    "recovery_spearman",
-    "recovery_delta",
-    "recovery_error",
-    "recovery_coverage",
-    "recovery_trust",
-)
+#: How the names begin of tables that a narrow terminal would only make unreadable; they lie in the
+#: folder.
+_LONG = ("rank_correlations", "grid", "recovery_")
 
 RESAMPLING_WARNING = (
     "warning: resampled patients meet their own copies, which agree by construction; "
@@ -181,7 +174,7 @@ def benchmark(
     fresh: Annotated[bool, "Discard what an earlier run left in the folder."] = False,
     allow_mixed: Annotated[bool, "Keep results of other versions or settings."] = False,
     resample_patients: Annotated[
-        bool, "Replicates resample the first (misleading; see docs)."
+        bool, "Replicates resample the patients of the first (misleading; see docs)."
     ] = False,
     as_json: bool = False,
 ) -> None:
@@ -224,7 +217,7 @@ def benchmark(
 
 def _print_study(console: cli.Console, study: intravar.study.Study) -> None:
     for name, table in study.tables.items():
-        if name in intravar.study.FIGURE_TABLES or (name in _LONG and console.width < 120):
+        if name in intravar.study.FIGURE_TABLES or (name.startswith(_LONG) and console.width < 120):
             continue
         _print_table(console, intravar.study.TITLES[name], table)
     if any("published" in table.columns for table in study.tables.values()):
