@@ -143,6 +143,7 @@ def benchmark(
     """
     if replicates < 1:
         raise InputError(f"{replicates} replicates leave nothing to run; ask for at least one")
+    conditions, methods = _listed(conditions), _listed(methods)
     chosen, estimators = resolve_conditions(conditions), resolve_methods(methods)
     work, workers = make_engine(engine, n_jobs), count_workers(n_jobs)
     units = plan(chosen, estimators, replicates, replicates_are)
@@ -173,7 +174,7 @@ def benchmark(
             tell.part(done, len(pending), seconds / done * len(left) / workers, words)
         # The command line that does the same.
         names, labels = (
-            [each if isinstance(each, str) else each.name for each in _listed(given)]
+            [each if isinstance(each, str) else each.name for each in given]
             for given in (conditions, methods)
         )
         text = ["intravar", "benchmark", *names, "--methods", ",".join(labels)]

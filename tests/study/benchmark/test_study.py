@@ -356,6 +356,15 @@ def test_names_of_conditions_and_methods():
     assert names[-2:] == ["glmm", "latent-rule"]
 
 
+def test_names_may_come_one_by_one(tmp_path):
+    study = intravar.benchmark(
+        (each for each in [SMALL]), iter(["euclidean"]), out=tmp_path / "out", n_jobs=1
+    )
+    assert study.manifest["command"].startswith(
+        f"intravar benchmark {SMALL.name} --methods euclidean --replicates 1"
+    )
+
+
 def test_undefined_scores_are_counted(tmp_path):
     class Undefined(Euclidean):
         name = "undefined"
