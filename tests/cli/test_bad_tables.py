@@ -10,7 +10,7 @@ import pytest
 
 import intravar
 from intravar import InputError
-from intravar.cli import commands
+from intravar.cli import commands, measure
 from omop_writer import DRUG, write_csv_folder
 from own_tables import COLUMNS, FAST, GOOD, ROWS, Run, refused, refused_table
 from postgres import add_locked_role, server
@@ -66,6 +66,23 @@ def test_wrong_column_name(run: Run, here: Path) -> None:
     assert refused_table(run, GOOD, "--covariates", "agee") == (
         "there is no column 'agee'; did you mean 'age'? The table has physician, decision, age"
     )
+
+
+@pytest.mark.parametrize("option", ["--date", "--by", "--case"])
+def test_a_column_without_a_name(run: Run, here: Path, option: str) -> None:
+    assert refused_table(run, GOOD, option, " ") == (
+        "there is no column ''. The table has physician, decision, age"
+    )
+
+
+def test_who_is_refused_hears_nothing_of_compiling(
+    run: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "compile_beside", lambda: True)
+    assert refused_table(run, "physician,decision,age\n").startswith("'t.csv' has a header but")
+    Path("t.csv").write_text(GOOD)
+    outcome = run("measure", "t.csv", *COLUMNS, *FAST)
+    assert outcome.err.count(measure.COMPILING) == 1
 
 
 def test_no_column_is_offered_that_is_not_near(run: Run, here: Path) -> None:

@@ -80,6 +80,7 @@ def test_no_two_levels_have_one_name(levels: list[Any]) -> None:
 def test_levels() -> None:
     assert by_level(pl.Series("x", [True, False, True])).names == ("no", "yes")
     assert by_level(pl.Series("x", [1, 0, None])).names == ("no", "yes", "not known")
+    assert by_level(pl.Series("x", ["a", "Not known", None])).names[-1] == "missing"
     assert by_level(pl.Series("x", [1.0, 2.5])).names == ("1", "2.5")
     with pytest.raises(InputError, match="100 different values"):
         by_level(pl.Series("x", range(100)))

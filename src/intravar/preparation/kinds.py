@@ -76,8 +76,8 @@ def assign_roles(columns: Sequence[str], request: Request) -> Request:
             one = isinstance(given, str)
             names = [clean_name(name) for name in ([given] if one else given)]
             named[field] = names[0] if one else tuple(names)
-            for name in filter(None, names):
-                if name not in columns:
+            for name in names:
+                if name not in columns and (name or field != "patient"):
                     raise missing_column(name, columns)
     roles = replace(request, **named)
     physician, decision = roles.physician, roles.decision

@@ -19,8 +19,8 @@ from intravar.text import clean_texts, shortened
 MOST_STRATA = 24
 #: Whole numbers between these are years.
 YEARS = (1900, 2100)
-#: What those are called of whom it is not known.
-UNKNOWN = "not known"
+#: What those are called of whom it is not known: the first that no level is called.
+UNKNOWN = ("not known", "missing", "no value", "empty")
 #: Characters of a level's name.
 LONGEST_NAME = 40
 PERIODS = ("year", "quarter", "month")
@@ -128,7 +128,8 @@ def levels_of(column: pl.Series) -> Levels:
     if values.to_list() == [0, 1]:
         texts = ["no", "yes"]
     if known.null_count():
-        texts.append(UNKNOWN)
+        taken = {text.casefold() for text in texts}
+        texts.append(next((word for word in UNKNOWN if word not in taken), UNKNOWN[0]))
     return Levels(column.name, level_names(texts), values)
 
 
