@@ -113,10 +113,10 @@ def _options(
 
 def app_in_browser(
     folders: Annotated[
-        list[Path] | None, "FOLDERS: What the app may open. Default: this one."
+        list[Path] | None, "FOLDERS: Folders that the app may open. Default: this one."
     ] = None,
     results: Annotated[
-        Path | None, "For results. Default: intravar-results in the first folder."
+        Path | None, "Folder for results. Default: intravar-results in the first folder."
     ] = None,
     port: Annotated[int | None, "Port on this computer. Default: any free one."] = None,
     demo: Annotated[bool, "Open with an example measured."] = False,
