@@ -103,6 +103,14 @@ def test_slips_are_named_and_nothing_is_kept(
     assert _answers(world) == {}
 
 
+@pytest.mark.parametrize("text", ["null", '{"reviewer": "R1", "answers": [1]}', "[" * 100_000])
+def test_a_file_that_no_form_saved_is_named(world: World, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "answers-R1.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match="is not a file that the form of a review saved"):
+        review.read(world.out, [file])
+
+
 def test_files_of_a_german_excel_are_read(world: World, tmp_path: Path) -> None:
     file = tmp_path / "answers-R1 (2).csv"
     file.write_bytes(

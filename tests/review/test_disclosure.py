@@ -246,7 +246,9 @@ def test_unsure_pairs_alone_have_no_range(world: World) -> None:
 
 
 def test_nothing_comparable_is_no_figure(world: World) -> None:
-    for pair in review.draw(world.out, pairs=20):
+    drawn = review.draw(world.out, pairs=20)
+    assert review.results(world.out).lines() == ["0 pairs judged, 0 unsure, 20 left."]
+    for pair in drawn:
         review.answer(world.out, pair.pair, "different")
     found = review.read(world.out)
     assert (found.group, found.published) == (None, False)

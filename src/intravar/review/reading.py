@@ -114,12 +114,13 @@ class Review:
         if (kappa := self.agreement) is not None:
             lines.append(
                 f"Two reviewers said the same of {self.n_same} of {self.n_twice} pairs (kappa "
-                f"{kappa.value:.2f} [{kappa.low:.2f}, {kappa.high:.2f}])."
+                f"{kappa.value:z.2f} [{kappa.low:z.2f}, {kappa.high:z.2f}])."
             )
         if self.contradicted:
             lines.append(f"Contradicted, each counts half: {', '.join(self.contradicted)}.")
-        published = "Published, rounded: see report.html."
-        return [*lines, published if self.published else f"Not published now: {self.why_not}."]
+        if self.published:
+            lines.append("Published, rounded: see report.html.")
+        return [*lines, f"Not published now: {self.why_not}."] if self.why_not else lines
 
 
 def read(folder: str | os.PathLike[str], files: Sequence[str | os.PathLike[str]] = ()) -> Review:
@@ -201,7 +202,7 @@ def _rows_of(file: Path, design: store.Stored) -> tuple[str, list[dict[str, Any]
         try:
             stored = json.loads(file.read_text("utf-8-sig"))
             return str(stored["reviewer"]), [dict(row) for row in stored["answers"]]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"'{file}' is not a file that the form of a review saved") from error
     named = _REVIEWER.findall(file.stem)
     if not named and design.n_reviewers > 1:
