@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from intravar.wording import USUAL, Sentence, Words, naming
+from intravar.wording import USUAL, Sentence, Words, naming, with_options
 from intravar.wording import Option as Option
 from intravar.wording import flag_of as flag_of
 from intravar.wording import option as option
@@ -51,8 +51,9 @@ class InputError(ValueError):
     Parameters
     ----------
     message
-        As Python says it; with values the template of a :class:`intravar.wording.Sentence`.
-    *values, **named
+        In an f-string, with :func:`option` for what the command line calls otherwise; with values
+        by name the template of a :class:`intravar.wording.Sentence`.
+    **named
         For the places of the template.
 
     Attributes
@@ -62,13 +63,13 @@ class InputError(ValueError):
 
     Examples
     --------
-    >>> error = InputError("choose one with {}", option("table", "visits"))
+    >>> error = InputError(f"choose one with {option('table', 'visits')}")
     >>> str(error), error.on_command_line
     ("choose one with table='visits'", 'choose one with --table visits')
     """
 
-    def __init__(self, message: str, *values: object, **named: object) -> None:
-        self.message = Sentence(message, *values, **named) if values or named else message
+    def __init__(self, message: str, **named: object) -> None:
+        self.message = Sentence(message, **named) if named else with_options(message)
         super().__init__(str(self.message))
 
     def naming(self, how: Callable[[Option], str]) -> str:
@@ -92,27 +93,29 @@ class RowError(InputError):
     ----------
     row
         Position of the row in the table that was looked at.
-    message, *values
-        What is wrong, as in :class:`InputError`; the row takes the place `{row}`.
+    what, remedy
+        What the message says before and after the row.
 
     Examples
     --------
-    >>> error = RowError(2, "column '{}' is infinite {row}", "age")
-    >>> str(error), str(error.among([10, 20, 30]))
-    ("column 'age' is infinite in data row 3", "column 'age' is infinite in data row 31")
+    >>> error = RowError(2, "column 'age' is infinite", "; correct it")
+    >>> str(error)
+    "column 'age' is infinite in data row 3; correct it"
+    >>> str(error.among([10, 20, 30]))
+    "column 'age' is infinite in data row 31; correct it"
     """
 
-    def __init__(self, row: int, message: str, *values: object) -> None:
-        self.row, self._template, self._values = row, message, values
-        super().__init__(message, *values, row=f"in data row {row + 1}")
+    def __init__(self, row: int, what: str, remedy: str) -> None:
+        self.row, self._around = row, (with_options(what), with_options(remedy))
+        super().__init__("{what} in data row {row}{remedy}", what=what, row=row + 1, remedy=remedy)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let it come back from another process."""
-        return RowError, (self.row, self._template, *self._values)
+        return RowError, (self.row, *self._around)
 
     def among(self, rows: Sequence[int] | np.ndarray[Any, Any]) -> RowError:
         """Return the error for the same row, where the rows stood at these positions before."""
-        return RowError(int(rows[self.row]), self._template, *self._values)
+        return RowError(int(rows[self.row]), *self._around)
 
 
 @contextmanager
@@ -143,7 +146,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], *, remedy: str) -> 
     >>> print(unknown_name("condition", "scor2", ["score2", "copula"], remedy="list them"))
     unknown condition 'scor2'; did you mean 'score2'? (list them)
     """
-    return InputError("unknown {} '{}'{} ({})", kind, name, did_you_mean(name, known), remedy)
+    return InputError(f"unknown {kind} '{name}'{did_you_mean(name, known)} ({remedy})")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

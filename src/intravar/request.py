@@ -164,13 +164,13 @@ class Request:
             object.__setattr__(self, each.name, _checked(each, getattr(self, each.name)))
         for name in ("physician", "decision"):
             if not getattr(self, name):
-                raise InputError("{} is not given; name a column of the table", option(name))
+                raise InputError(f"{option(name)} is not given; name a column of the table")
         for name, (what, known) in _POLICIES.items():
             if (given := getattr(self, name)) not in known:
                 raise unknown_name(what, given, known, remedy=", ".join(known))
         for name, (fits, remedy) in _LIMITS.items():
             if not fits(value := getattr(self, name)):
-                raise InputError("{} is {:g}; {}", option(name), value, remedy)
+                raise InputError(f"{option(name)} is {value:g}; {remedy}")
         self._check_columns()
 
     def _check_columns(self) -> None:
@@ -178,15 +178,11 @@ class Request:
         named = replace(self, order=()).decisions if self.order else ()
         if sorted(named) != sorted(self.order):
             raise InputError(
-                "{} is {}, the decisions are {}; name each of them once",
-                option("order"),
-                ", ".join(self.order),
-                ", ".join(named),
+                f"{option('order')} is {', '.join(self.order)}, the decisions are "
+                f"{', '.join(named)}; name each of them once"
             )
         if self.period is not None and self.date is None:
-            raise InputError(
-                "{} needs {}; name the column of dates", option("period"), option("date")
-            )
+            raise InputError(f"{option('period')} needs {option('date')}; name the column of dates")
         if self.where is None:
             return
         # Loaded where it is asked for: most tables hold the patients that are meant.
@@ -196,10 +192,8 @@ class Request:
         for decision in (self.decision, *self.decisions):
             if decision in chosen_by:
                 raise InputError(
-                    "{} names '{}', which is the decision; rows that are chosen by what was "
-                    "decided say nothing about deciding, leave it out",
-                    option("where"),
-                    decision,
+                    f"{option('where')} names '{decision}', which is the decision; rows that are "
+                    "chosen by what was decided say nothing about deciding, leave it out"
                 )
 
     @property
@@ -320,17 +314,17 @@ def _checked(asked: Field[Any], value: Any) -> Any:
     if kind.startswith(("str", "Missing", "Repeated")) and isinstance(value, str):
         return value if name not in _LONGEST else _checked_word(name, value, pair=name in _PAIRS)
     wanted = {"int": "a whole number", "float": "a number"}.get(kind.partition(" ")[0], "a text")
-    raise InputError("{} is {!r}; give {}", option(name), value, wanted)
+    raise InputError(f"{option(name)} is {value!r}; give {wanted}")
 
 
 def _names(name: str, value: Any) -> tuple[str, ...]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, Iterable) or isinstance(listed, Mapping):
-        raise InputError("{} is {!r}; give a list of names", option(name), value)
+        raise InputError(f"{option(name)} is {value!r}; give a list of names")
     names = tuple(dict.fromkeys(listed))
     for each in names:
         if not isinstance(each, str):
-            raise InputError("{} has {!r}; give a list of names", option(name), each)
+            raise InputError(f"{option(name)} has {each!r}; give a list of names")
     return names
 
 
@@ -344,7 +338,7 @@ def _labels(name: str, value: Any) -> Labels:
         pair = each.partition("=")[::2] if isinstance(each, str) and "=" in each else each
         column, label = pair if isinstance(pair, tuple | list) and len(pair) == 2 else ("", "")
         if not (isinstance(column, str) and isinstance(label, str) and column.strip()):
-            raise InputError("{} has {!r}; give COLUMN=label", option(name), each)
+            raise InputError(f"{option(name)} has {each!r}; give COLUMN=label")
         checked = _checked_word(name, label)
         labels[column.strip()] = label if isinstance(label, SharedLabel) else checked
     return tuple(labels.items())
@@ -455,26 +449,19 @@ def _checked_word(name: str, asked: str, *, pair: bool = False) -> str:
         if len(parts) != 2:
             one = printable(parts[0].strip())[:60]
             raise InputError(
-                "{} is '{}'; give one and several with a comma between, such as {},{}s",
-                option(name),
-                shown,
-                one,
-                one,
+                f"{option(name)} is '{shown}'; give one and several with a comma between, such as "
+                f"{one},{one}s"
             )
         return ",".join(_checked_word(name, part) for part in parts)
     word = " ".join(unicodedata.normalize("NFC", asked).split(" ")).strip()
     if not word:
-        raise InputError("{} is empty; give a word, or leave it out", option(name))
+        raise InputError(f"{option(name)} is empty; give a word, or leave it out")
     if printable(word) != word or set(word) & set("\n\t"):
         raise InputError(
-            "{} is '{}'; it holds characters that are not text, leave them out", option(name), shown
+            f"{option(name)} is '{shown}'; it holds characters that are not text, leave them out"
         )
     if len(word) > _LONGEST[name]:
         raise InputError(
-            "{} has {} letters ('{}'); give {} at the most",
-            option(name),
-            len(word),
-            shown,
-            _LONGEST[name],
+            f"{option(name)} has {len(word)} letters ('{shown}'); give {_LONGEST[name]} at the most"
         )
     return word

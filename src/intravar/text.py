@@ -33,11 +33,8 @@ def checked_shape(table: pl.DataFrame, name: str) -> pl.DataFrame:
         raise InputError(f"{name} is empty; give a table with a header and one row per decision")
     if table.width == 1:
         raise InputError(
-            "{} has one column only ('{}'); a table needs who decided and the decision; "
-            "is the separator right ({})?",
-            name,
-            shortened(table.columns[0]),
-            option("separator"),
+            f"{name} has one column only ('{shortened(table.columns[0])}'); a table needs who "
+            f"decided and the decision; is the separator right ({option('separator')})?"
         )
     if table.height == 0:
         raise InputError(f"{name} has a header but no rows; there is nothing to measure")

@@ -58,10 +58,8 @@ sex = 'F', or unit in ('A', 'B') and "visit date" is not missing
     """
     if len(text) > LONGEST:
         raise InputError(
-            "{} has {:,} characters; {:,} are the most, make a column of it in the table",
-            option("where"),
-            len(text),
-            LONGEST,
+            f"{option('where')} has {len(text):,} characters; {LONGEST:,} are the most, make a "
+            "column of it in the table"
         )
     return _Parser(text, compare).whole()
 
@@ -188,13 +186,9 @@ class _Parser:
 
     def _unread(self, why: str) -> InputError:
         kind, text, place = self._left[0]
-        return InputError(
-            "{} cannot be read at {}: {}; {}",
-            option("where"),
-            "its end" if kind == "end" else f"'{text[:20]}' (place {place + 1})",
-            "that has no meaning here" if kind == "other" else why,
-            HOW,
-        )
+        at = "its end" if kind == "end" else f"'{text[:20]}' (place {place + 1})"
+        why = "that has no meaning here" if kind == "other" else why
+        return InputError(f"{option('where')} cannot be read at {at}: {why}; {HOW}")
 
 
 def _tokens(text: str) -> Iterator[_Token]:

@@ -6,7 +6,9 @@ Sentences have named places for these words. Where the words are known, they are
 
 from __future__ import annotations
 
+import json
 import re
+import secrets
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,8 +22,16 @@ _FLAGS = {"most": "--pairs", "labels": "--label", "random_state": "--seed"}
 _LISTS = ("covariates", "exclude", "after", "categorical", "methods")
 
 
+#: Stands before and after an option in an f-string. No text of a user's can hold it, because it is
+#: drawn anew by every process.
+_MARK = f"\ue000{secrets.token_hex(8)}\ue001"
+
+
 class Option(NamedTuple):
-    """An argument that a message names: as Python does, or as a flag of the command."""
+    """An argument that a message names: as Python does, or as a flag of the command.
+
+    In an f-string it is marked, so that :func:`with_options` finds it again.
+    """
 
     name: str
     value: str | None = None
@@ -31,6 +41,9 @@ class Option(NamedTuple):
             return self.name
         value = [self.value] if self.name in _LISTS else self.value
         return f"{self.name}={value!r}"
+
+    def __format__(self, spec: str, /) -> str:
+        return f"{_MARK}{json.dumps(self)}{_MARK}"
 
     @property
     def flag(self) -> str:
@@ -163,7 +176,9 @@ class Words(_Forms):
         return template.format(*map(self._said, values), **(vars(self) | said))
 
     def _said(self, value: object) -> object:
-        return self.said(value) if isinstance(value, Sentence) else value
+        if isinstance(value, Sentence):
+            return value.in_words(self)
+        return str(value) if isinstance(value, Option) else value
 
     def said(self, text: str) -> str:
         """Say a sentence in these words; text of others stays as it is."""
@@ -245,8 +260,8 @@ class Sentence(str):
     template
         With the fields of :meth:`Words.fill`.
     *values, **named
-        What else the template has places for, in their order and by name: values, options, and
-        sentences, which are said in the same words.
+        What else the template has places for, in their order and by name: values, options, texts
+        with options in them, and sentences, which are said in the same words.
 
     Examples
     --------
@@ -267,7 +282,8 @@ class Sentence(str):
 
     def __new__(cls, template: str, /, *values: object, **named: object) -> Sentence:
         """Fill the template with the usual words."""
-        return cls.of(USUAL, template, values, named)
+        named = {name: with_options(value) for name, value in named.items()}
+        return cls.of(USUAL, template, tuple(map(with_options, values)), named)
 
     @classmethod
     def of(
@@ -285,6 +301,22 @@ class Sentence(str):
     def __reduce__(self) -> tuple[Any, ...]:
         """Let it go to another process whole."""
         return Sentence.of, (self.words, self.template, self.values, self.named)
+
+
+def with_options(value: Any) -> Any:
+    """Return a text in which options are marked as a sentence that keeps them, all else as it is.
+
+    Examples
+    --------
+    >>> sentence = with_options(f"choose one with {option('table', 'visits')}")
+    >>> sentence, naming(sentence, lambda each: each.flag)
+    ("choose one with table='visits'", 'choose one with --table visits')
+    """
+    if not isinstance(value, str) or _MARK not in value:
+        return value
+    texts, options = (value.split(_MARK)[first::2] for first in (0, 1))
+    template = "{}".join(text.replace("{", "{{").replace("}", "}}") for text in texts)
+    return Sentence(template, *(Option(*json.loads(each)) for each in options))
 
 
 def naming(value: object, how: Callable[[Option], str]) -> object:

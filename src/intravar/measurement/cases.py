@@ -403,7 +403,7 @@ def side_by_side(
     Where nobody alike was decided otherwise, the patient stands alone.
     """
     if not 1 <= most <= MOST_PAIRS:
-        raise InputError("{} is {}; give 1 to {:,}", option("most"), most, MOST_PAIRS)
+        raise InputError(f"{option('most')} is {most}; give 1 to {MOST_PAIRS:,}")
     chosen = cases.filter((pl.col("physician") == physician) & (pl.col("case") <= most))
     covariates = [name for name in patients.columns if name not in _KEPT]
     wanted = pl.concat([chosen["patient"], chosen["other"]]).drop_nulls()

@@ -384,9 +384,8 @@ def chosen_methods(request: Request) -> list[str]:
             make_estimator(name)
         elif request.case is None:
             raise InputError(
-                "method '{}' counts cases that were seen twice; say which case was seen with {}",
-                REPEATS,
-                option("case"),
+                f"method '{REPEATS}' counts cases that were seen twice; say which case was seen "
+                f"with {option('case')}"
             )
     if main != REPEATS and METHODS[main].estimand == "order":
         raise InputError(

@@ -163,12 +163,9 @@ def checked_each(
             if getattr(request, name) is not None and not DESCRIBED[method].predicts:
                 able = [each for each, estimator in METHODS.items() if estimator.predicts]
                 raise InputError(
-                    "{} compares by predictions of every decision, and method '{}' makes none; "
-                    "choose {}, or leave {} out",
-                    option(name),
-                    method,
-                    " or ".join(able),
-                    option(name),
+                    f"{option(name)} compares by predictions of every decision, and method "
+                    f"'{method}' makes none; choose {' or '.join(able)}, "
+                    f"or leave {option(name)} out"
                 )
         # In parts only if all methods can score physicians by what was learned from others.
         methods = [METHODS.get(each) for each in (method, *request.methods)]

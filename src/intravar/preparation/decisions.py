@@ -259,18 +259,12 @@ def _neither(name: str, values: Sequence[str]) -> InputError:
     shown = _quoted(values, 30)
     if len(values) <= 2:
         return InputError(
-            "column '{}' has the values {}; say which one is the decision with {}",
-            name,
-            shown,
-            option("decision_positive", values[-1]),
+            f"column '{name}' has the values {shown}; say which one is the decision with "
+            f"{option('decision_positive', values[-1])}"
         )
     return InputError(
-        "column '{}' has {:,} values ({}) and a decision has two; say which value "
-        "counts with {}, or a comparison such as '>=4'",
-        name,
-        len(values),
-        shown,
-        option("decision_positive"),
+        f"column '{name}' has {len(values):,} values ({shown}) and a decision has two; say which "
+        f"value counts with {option('decision_positive')}, or a comparison such as '>=4'"
     )
 
 
@@ -286,9 +280,7 @@ def _numbers(texts: pl.Series, asked: str) -> pl.Series:
         row = int(unreadable.arg_max() or 0)
         raise RowError(
             row,
-            "column '{}' has {!r} {row}; a comparison such as '{}' takes numbers only",
-            texts.name,
-            texts[row],
-            asked,
+            f"column '{texts.name}' has {texts[row]!r}",
+            f"; a comparison such as '{asked}' takes numbers only",
         )
     return numbers

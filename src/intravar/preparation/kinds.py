@@ -86,9 +86,7 @@ def assign_roles(columns: Sequence[str], request: Request) -> Request:
     for field in ("date", "by"):
         if (name := named.get(field, "")) in (physician, decision):
             other = "one who decided" if name == physician else "decision"
-            raise InputError(
-                "{} names '{}', which is the {}; name another", option(field), name, other
-            )
+            raise InputError(f"{option(field)} names '{name}', which is the {other}; name another")
     for name in roles.covariates or ():
         if name in (physician, decision):
             role = "physician" if name == physician else "decision"
@@ -99,8 +97,8 @@ def assign_roles(columns: Sequence[str], request: Request) -> Request:
     kept = tuple(name for name in listed if name not in left_out)
     if not kept:
         raise InputError(
-            "no covariate is left to compare by; name some with {} or exclude fewer",
-            option("covariates"),
+            f"no covariate is left to compare by; name some with {option('covariates')} or exclude "
+            "fewer"
         )
     return replace(roles, covariates=kept, patient=roles.patient or roles.case)
 
@@ -267,10 +265,8 @@ def _meant(texts: pl.Series) -> pl.Series:
     """Return texts by what they hold; a column of which nobody knows what it means is refused."""
     typed = typed_texts(texts)
     if typed.doubt:
-        exclude = option("exclude", texts.name)
-        raise InputError(
-            "in column '{}' {}, or drop the column with {}", texts.name, typed.doubt, exclude
-        )
+        remedy = f"drop the column with {option('exclude', texts.name)}"
+        raise InputError(f"in column '{texts.name}' {typed.doubt}, or {remedy}")
     return typed.values
 
 
@@ -312,13 +308,9 @@ def _unlike_others(column: pl.Series, odd: pl.Series, held: str) -> RowError:
     row = int(odd.arg_max() or 0)
     return RowError(
         row,
-        "column '{}' has '{}' {row} where other rows have {}; correct it, take the column as a "
-        "category with {}, or drop it with {}",
-        column.name,
-        shortened(str(column[row]), 40),
-        held,
-        option("categorical", column.name),
-        option("exclude", column.name),
+        f"column '{column.name}' has '{shortened(str(column[row]), 40)}'",
+        f" where other rows have {held}; correct it, take the column as a category with "
+        f"{option('categorical', column.name)}, or drop it with {option('exclude', column.name)}",
     )
 
 
@@ -370,10 +362,8 @@ def _numbers(column: pl.Series) -> pl.Series:
         size = "infinite" if np.isinf(values[row]) else f"{values[row]:.3g}, too large to compare,"
         raise RowError(
             row,
-            "column '{}' is {} {row}; correct it or drop the column with {}",
-            column.name,
-            size,
-            option("exclude", column.name),
+            f"column '{column.name}' is {size}",
+            f"; correct it or drop the column with {option('exclude', column.name)}",
         )
     return values
 

@@ -72,9 +72,8 @@ def check_period(period: str) -> None:
     """Refuse a period that has no meaning."""
     if period.strip().lower() not in PERIODS and split_day(period) is None:
         raise InputError(
-            "{} is '{}'; give year, quarter, month or 'before/after 2024-03-01'",
-            option("period"),
-            shortened(period),
+            f"{option('period')} is '{shortened(period)}'; give year, quarter, month or "
+            "'before/after 2024-03-01'"
         )
 
 
@@ -104,23 +103,17 @@ def levels_of(column: pl.Series) -> Levels:
     (('F', 'M', 'not known'), [0, 1, 2, 0])
     """
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
-        raise InputError(
-            "column '{}' is {}; {} takes levels", column.name, column.dtype, option("by")
-        )
+        raise InputError(f"column '{column.name}' is {column.dtype}; {option('by')} takes levels")
     known = clean_texts(column)
     values = known.drop_nulls().unique().sort()
     if len(values) > MOST_STRATA:
         raise InputError(
-            "column '{}' has {:,} different values; {} takes {} at most, make a column "
-            "of bands or groups of it",
-            column.name,
-            len(values),
-            option("by"),
-            MOST_STRATA,
+            f"column '{column.name}' has {len(values):,} different values; {option('by')} takes "
+            f"{MOST_STRATA} at most, make a column of bands or groups of it"
         )
     if len(values) + (known.null_count() > 0) < 2:
         raise InputError(
-            "column '{}' has one value only; {} compares several", column.name, option("by")
+            f"column '{column.name}' has one value only; {option('by')} compares several"
         )
     texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
     if len(set(texts)) < len(texts):
@@ -163,19 +156,13 @@ def periods_of(column: pl.Series, period: str) -> Levels:
     names = tuple(_period_of(column, period).drop_nulls().unique().sort())
     if len(names) > MOST_STRATA:
         raise InputError(
-            "'{}' covers {:,} periods; {} are the most, take longer ones with {}",
-            column.name,
-            len(names),
-            MOST_STRATA,
-            option("period", "year"),
+            f"'{column.name}' covers {len(names):,} periods; {MOST_STRATA} are the most, take "
+            f"longer ones with {option('period', 'year')}"
         )
     if len(names) < 2:
         raise InputError(
-            "all dates in '{}' lie in one period ({}); take shorter ones with {} or a "
-            "day between them",
-            column.name,
-            ", ".join(names) or "none",
-            option("period", "quarter"),
+            f"all dates in '{column.name}' lie in one period ({', '.join(names) or 'none'}); take "
+            f"shorter ones with {option('period', 'quarter')} or a day between them"
         )
     return Levels(column.name, names, pl.Series(names), period)
 
@@ -213,11 +200,8 @@ def _days(column: pl.Series, period: str) -> pl.Series:
     if column.dtype.is_integer() and present.is_between(*YEARS).all() and len(present):
         if period.strip().lower() != "year":
             raise InputError(
-                "column '{}' holds years; {} is '{}', years can only be compared as years: {}",
-                column.name,
-                option("period"),
-                period,
-                option("period", "year"),
+                f"column '{column.name}' holds years; {option('period')} is '{period}', years can "
+                f"only be compared as years: {option('period', 'year')}"
             )
         return pl.select(pl.date(pl.lit(column), 1, 1)).to_series()
     if doubt := typed_texts(column).doubt if column.dtype == pl.String else "":

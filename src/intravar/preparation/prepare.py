@@ -19,7 +19,6 @@ from intravar.sources.plain import plain_table
 from intravar.sources.reading import OWN, ROW
 from intravar.sources.texts import Forms
 from intravar.text import checked_values, clean_texts, shortened
-from intravar.wording import Sentence
 
 #: A table is said to be thinned if it loses more rows than this share to copies.
 THINNED = 0.01
@@ -111,14 +110,13 @@ def prepare(
         applied = recipe.apply(table) if recipe.kinds else None
     if table.height and not recipe.kinds:
         raise InputError(
-            "no covariate is left to compare by: all are constant, empty, identifiers or "
-            "the same for all rows of whoever decides; name others with {}",
-            option("covariates"),
+            "no covariate is left to compare by: all are constant, empty, identifiers or the same "
+            f"for all rows of whoever decides; name others with {option('covariates')}"
         )
     if applied is None:
         lost = counts.dropped | ({INCOMPLETE: table.height} if table.height else {})
         reasons = "; ".join(f"{count:,} because {why}" for why, count in lost.items())
-        remedy = Sentence("use {} or fewer covariates", option("missing", "indicator"))
+        remedy = f"use {option('missing', 'indicator')} or fewer covariates"
         raise InputError(f"no row is left ({reasons}); {{remedy}}", remedy=remedy)
     portion, understood = applied
     observed, order = in_content_order(portion.observed)

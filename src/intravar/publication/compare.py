@@ -29,7 +29,7 @@ from intravar.publication.results import Decision, Figure, JointRow, Published, 
 from intravar.publication.strata import SURE
 from intravar.request import MATTERS, Request, in_section
 from intravar.tables import MOST_DISCORDANCE
-from intravar.wording import USUAL, Sentence, Words, agree, naming
+from intravar.wording import USUAL, Words, agree, naming, with_options
 
 _ENDS = ("discordance", "low", "high")
 #: Parts of a request that say which patients are meant.
@@ -138,7 +138,7 @@ class _Pair:
 
     def tables(self, names: Sequence[str]) -> list[pl.DataFrame] | None:
         """Return exact figures from the private files of these names; None if not asked for."""
-        remedy = Sentence("compare where both were measured, or leave {} out", option("exact"))
+        remedy = f"compare where both were measured, or leave {option('exact')} out"
         named = zip(self.folders, names, strict=True)
         read = [private_table(*each, "exact figures", remedy) for each in named if self.exact]
         return read or None
@@ -200,9 +200,8 @@ def _one(pair: _Pair, decision: str | None) -> Comparison:
     methods = [each.method for each in chosen]
     if methods[0] != methods[1]:
         raise InputError(
-            "the measurements are by different methods, '{}' and '{}'; measure both with {}",
-            *methods,
-            option("method", methods[0]),
+            f"the measurements are by different methods, '{methods[0]}' and '{methods[1]}'; "
+            f"measure both with {option('method', methods[0])}"
         )
     exact = pair.tables([files.file_of(files.FIGURES_FILE, at) for at in places])
     requests = [each.request for each in pair.stored]
@@ -317,12 +316,10 @@ def _compared(
     both = first.join(second, on="who", suffix="_second", how="inner").sort("physician")
     if not both.height:
         raise InputError(
-            "no {} is in both measurements: names are matched where both private folders "
-            "are at hand, pseudonyms only under one key; put the private folders back, "
-            "or measure the second time with {} and the key.json of the first one's "
-            "private folder",
-            words.decider,
-            option("key"),
+            f"no {words.decider} is in both measurements: names are matched where both private "
+            "folders are at hand, pseudonyms only under one key; put the private folders back, or "
+            f"measure the second time with {option('key')} and the key.json of the first one's "
+            "private folder"
         )
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
     same = _same_patients(pair.stored, decisions)
@@ -368,16 +365,15 @@ def _other_requests(first: Published, second: Published) -> list[str]:
     names = [name for name in differing if name != "method"]
     parts = []
     if first.source != second.source:
-        parts.append(Sentence("source: {} then {}", first.source, second.source))
+        parts.append(f"source: {first.source} then {second.source}")
     for name in names:
         given = (getattr(each.request, name) for each in (first, second))
         both = (" ".join(map(str, each)) if isinstance(each, tuple) else each for each in given)
-        shown = ("none" if each in (None, "") else each for each in both)
-        parts.append(Sentence("{}: {} then {}", option(name), *shown))
+        shown = ("none" if each in (None, "") else str(each) for each in both)
+        parts.append(f"{option(name)}: {' then '.join(shown)}")
     columns = {each.name for each in in_section("columns")} & {*names}
     may = "; they may measure different things" if columns else ""
-    places = ", ".join("{}" for _ in parts)
-    return [Sentence(f"the requests differ in {places}{may}", *parts)] if parts else []
+    return [with_options(f"the requests differ in {', '.join(parts)}{may}")] if parts else []
 
 
 def _share_patients(pair: _Pair) -> bool:

@@ -89,9 +89,8 @@ def chosen_decision(listed: Sequence[str], decision: str | None) -> int:
         return list(listed).index(str(decision))
     if decision is None:
         raise InputError(
-            "several decisions were measured; name one of {} with {}",
-            ", ".join(listed),
-            option("decision"),
+            f"several decisions were measured; name one of {', '.join(listed)} with "
+            f"{option('decision')}"
         )
     raise unknown_name("decision", decision, listed, remedy=", ".join(listed))
 
@@ -102,7 +101,6 @@ def private_table(folder: Path, name: str, what: str, remedy: str) -> pl.DataFra
     try:
         return pl.read_parquet(private / name)
     except (OSError, pl.exceptions.PolarsError) as error:
-        details = (what, folder, private, remedy)
         raise InputError(
-            "the {} of '{}' are kept in '{}', which cannot be read; {}", *details
+            f"the {what} of '{folder}' are kept in '{private}', which cannot be read; {remedy}"
         ) from error

@@ -29,7 +29,6 @@ from intravar.errors import InputError, option
 from intravar.publication import results
 from intravar.publication.results import Decision, Joint, Published, frame_of, rows_of, schema_of
 from intravar.request import Request, fields_of
-from intravar.wording import Sentence
 
 #: Raised by a release whose files have other fields than those of the one before.
 SCHEMA = 3
@@ -298,25 +297,18 @@ def checked_out(
         pass
     if request is not None and not replace:
         before, asked = read_asked(path) or ("", None)
-        other: list[object] = [] if asked is None else [*map(option, request.differences(asked))]
+        other = [] if asked is None else [f"{option(name)}" for name in request.differences(asked)]
         if asked is not None and source and before != source_name(source):
             other.insert(0, "source")
         if other:
             raise InputError(
-                "'{}' holds the result of another request (other {}); name another folder "
-                "with {}, or overwrite it with {}",
-                path,
-                Sentence(", ".join("{}" for _ in other), *other),
-                option("out"),
-                option("replace"),
+                f"'{path}' holds the result of another request (other {', '.join(other)}); name "
+                f"another folder with {option('out')}, or overwrite it with {option('replace')}"
             )
         if (private_folder(path) / REVIEW_FILE).exists():
             raise InputError(
-                "pairs of '{}' were drawn for a review, which would be lost; name another "
-                "folder with {}, or drop the review with {}",
-                path,
-                option("out"),
-                option("replace"),
+                f"pairs of '{path}' were drawn for a review, which would be lost; name another "
+                f"folder with {option('out')}, or drop the review with {option('replace')}"
             )
     return path
 
@@ -324,13 +316,13 @@ def checked_out(
 def _refuse_foreign(folder: Path, kind: Kind) -> None:
     """Refuse a folder that holds anything but what was written there as this kind of result."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise InputError("'{}' is not a folder; name another with {}", folder, option("out"))
+        raise InputError(f"'{folder}' is not a folder; name another with {option('out')}")
     for name in _foreign(folder, kind):
         what, away = f"'{name}', which is not a result of intravar", "it"
         if not (folder / LISTING).exists() and read_asked(folder) is not None:
             what, away = "a result of an older version of intravar", "it and its private folder"
-        remedy = Sentence("name another folder with {}, or move {} away", option("out"), away)
-        raise InputError("'{}' holds {}; {}", folder, what, remedy)
+        remedy = f"name another folder with {option('out')}, or move {away} away"
+        raise InputError(f"'{folder}' holds {what}; {remedy}")
 
 
 def _foreign(folder: Path, kind: Kind) -> list[str]:

@@ -36,18 +36,15 @@ def checked_size(pairs: int, reviewers: int, twice: float | None) -> float:
         ("reviewers", reviewers, 1, MOST_REVIEWERS),
     ):
         if not least <= given <= most:
-            raise InputError("{} is {}; give {} to {:,}", option(name), given, least, most)
+            raise InputError(f"{option(name)} is {given}; give {least} to {most:,}")
     if twice is None:
         return TWICE if reviewers > 1 else 0.0
     if not 0 <= twice <= 1:
-        raise InputError("{} is {:g}; it is a share from 0 to 1", option("twice"), twice)
+        raise InputError(f"{option('twice')} is {twice:g}; it is a share from 0 to 1")
     if twice and reviewers < 2:
         raise InputError(
-            "{} is {:g} with one reviewer; a pair is reviewed twice by two people, ask "
-            "for them with {}",
-            option("twice"),
-            twice,
-            option("reviewers", "2"),
+            f"{option('twice')} is {twice:g} with one reviewer; a pair is reviewed twice by two "
+            f"people, ask for them with {option('reviewers', '2')}"
         )
     return twice
 

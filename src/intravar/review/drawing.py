@@ -27,7 +27,6 @@ from intravar.review import store
 from intravar.review.design import PAIRS, checked_size, draw_pairs
 from intravar.sources import read_source
 from intravar.text import clean_name
-from intravar.wording import Sentence
 
 _KEPT = ("row", "physician", "decision")
 #: From here on (area under the curve, 0.5 is chance) a value tells the decision.
@@ -137,11 +136,8 @@ def draw(
             checked_size(more, stored.n_reviewers, stored.twice)
         elif n_answered and not replace_drawn:
             raise InputError(
-                "{:,} pairs that were drawn before have answers; add to them with {}, or "
-                "drop them with {}",
-                n_answered,
-                option("more", "60"),
-                option("replace"),
+                f"{n_answered:,} pairs that were drawn before have answers; add to them with "
+                f"{option('more', '60')}, or drop them with {option('replace')}"
             )
         else:
             share = checked_size(pairs, reviewers, twice)
@@ -232,8 +228,7 @@ def with_patients(opened: store.Folder, sample: store.Stored, source: Any = None
         source = _measured_source(opened.out / "request.toml", wanted)
     if source is None and sample.show:
         raise InputError(
-            "request.toml does not name the measured table; {} takes it from source=",
-            option("show"),
+            f"request.toml does not name the measured table; {option('show')} takes it from source="
         )
     columns, names = pl.DataFrame(), patients["row"]  # rows stand for the ids of a frame in memory
     if source is not None and wanted:
@@ -292,11 +287,10 @@ def columns_of_source(
             _unchanged(column, table) for column in covariates
         ):
             return table.select(columns)
+    what = f"'{source}'" if isinstance(source, str | Path) else "the table"
     raise InputError(
-        "{} is not what was measured: rows have changed; measure again, or leave {} and {} out",
-        f"'{source}'" if isinstance(source, str | Path) else "the table",
-        option("show"),
-        option("patient"),
+        f"{what} is not what was measured: rows have changed; measure again, or leave "
+        f"{option('show')} and {option('patient')} out"
     )
 
 
@@ -341,12 +335,12 @@ def _refuse_telling(table: pl.DataFrame, decision: BoolArray, *, recorded: bool)
     """
     for column in table:
         if strength(column, decision) >= VALUE_TELLS:
-            exclude = Sentence("measure again without it: {}", option("exclude", column.name))
+            remedy = f"leave it out of {option('show')}"
+            if recorded:
+                remedy = f"measure again without it: {option('exclude', column.name)}"
             raise InputError(
-                "column '{}' tells the decision nearly always; a reviewer who sees it is not blind,"
-                " and pairs that agree in it are decided alike; {}",
-                column.name,
-                exclude if recorded else Sentence("leave it out of {}", option("show")),
+                f"column '{column.name}' tells the decision nearly always; a reviewer who sees it "
+                f"is not blind, and pairs that agree in it are decided alike; {remedy}"
             )
 
 
@@ -371,15 +365,13 @@ def _refuse_telling_names(names: pl.Series, physician: pl.Series, decision: Bool
     if all(strength(each, decision) < NAME_TELLS for each in _features(names, physician)):
         return
     what = f"the ids in column '{names.name}'"
-    remedy = "name another column with {} and measure again"
+    remedy = f"name another column with {option('patient')}"
     if names.dtype.is_integer():
         what = "the rows of the table"
-        remedy = "put the rows into a random order, or name ids with {}, and measure again"
+        remedy = f"put the rows into a random order, or name ids with {option('patient')},"
     raise InputError(
-        "{} tell the decision (sorted by it, or made from it?), so that a reviewer would not be "
-        "blind; {}",
-        what,
-        Sentence(remedy, option("patient")),
+        f"{what} tell the decision (sorted by it, or made from it?), so that a reviewer would not "
+        f"be blind; {remedy} and measure again"
     )
 
 

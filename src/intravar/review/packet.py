@@ -34,7 +34,7 @@ def checked_packet(out: str | os.PathLike[str]) -> Path:
     """Return the folder of a packet, or say why it cannot be written; nothing is written yet."""
     path = Path(out).absolute()
     if path.exists():
-        raise InputError("'{}' is there already; name another folder with {}", out, option("out"))
+        raise InputError(f"'{out}' is there already; name another folder with {option('out')}")
     if not path.parent.is_dir():
         raise InputError(f"folder '{path.parent}' does not exist; make it first")
     check_writable(path.parent)

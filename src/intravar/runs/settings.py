@@ -20,7 +20,6 @@ from intravar.preparation.check import Check, folder_for_now
 from intravar.preparation.cost import memory_of_learning
 from intravar.preparation.sample import Census, Drawn, most_read
 from intravar.processes import count_workers
-from intravar.wording import Sentence
 from intravar.writing import make_private_folder
 
 #: Patients in a bucket where memory is no concern: enough to keep a processor busy for seconds.
@@ -165,7 +164,7 @@ def parse_memory(text: str | float | None) -> float | None:
         step = 1024.0 if written[3] else 1000.0
         size = float(round(float(written[1]) * step ** _UNITS.index(written[2].upper())))
     if size < LEAST_SENSIBLE:
-        raise InputError("{} is {!r}; give a size such as '4GB'", option("memory"), str(text))
+        raise InputError(f"{option('memory')} is {str(text)!r}; give a size such as '4GB'")
     return size
 
 
@@ -194,20 +193,15 @@ def _refused(memory: float, load: Load) -> str:
     """Say which limit would do, or with which sample this one would."""
     enough = math.ceil(load.least() / 1e8) / 10
     read = f", and to read a panel of {load.largest:,}," if load.largest > LEAST_BUCKET else ""
-    said = Sentence(
-        "{} is {:.2f} GB; to learn from {:,} rows with {} columns{} takes {:.1f} GB: allow {}",
-        option("memory"),
-        memory / 1e9,
-        load.n_sampled,
-        load.n_values,
-        read,
-        enough,
-        option("memory", f"{enough:.1f}GB"),
+    said = (
+        f"{option('memory')} is {memory / 1e9:.2f} GB; to learn from {load.n_sampled:,} rows with "
+        f"{load.n_values} columns{read} takes {enough:.1f} GB: allow "
+        f"{option('memory', f'{enough:.1f}GB')}"
     )
     fewer = int((memory - load.fixed) / load.each) // 1000 * 1000
     smaller = replace(load, n_sampled=fewer)
     if load.largest and fewer >= LEAST_LEARNED and smaller.least() <= memory:
-        return Sentence("{}, or learn from fewer with {}", said, option("sample", str(fewer)))
+        said += f", or learn from fewer with {option('sample', str(fewer))}"
     return said
 
 

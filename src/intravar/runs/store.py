@@ -37,9 +37,8 @@ def locked(path: Path, folder: Path) -> FileLock:
         lock.acquire(blocking=False)
     except Timeout as error:
         raise InputError(
-            "another run is working in '{}'; wait for it, or name another folder with {}",
-            folder,
-            option("out"),
+            f"another run is working in '{folder}'; wait for it, or name another folder with "
+            f"{option('out')}"
         ) from error
     except OSError as error:
         raise InputError(f"cannot write into '{folder}': {error.strerror}") from error

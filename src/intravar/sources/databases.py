@@ -74,9 +74,9 @@ def spooled(
 def chosen_query(database: Database, table: str | None, query: str | None, name: str) -> str:
     """Return the query that is asked: as given, or all of a table, the only one by default."""
     if table is not None and query is not None:
-        raise InputError("give {} or {}, not both", option("table"), option("query"))
+        raise InputError(f"give {option('table')} or {option('query')}, not both")
     if query is not None and not query.strip():
-        raise InputError("{} is empty; give a SELECT", option("query"))
+        raise InputError(f"{option('query')} is empty; give a SELECT")
     if query is not None:
         return query
     known = database.tables()
@@ -84,12 +84,8 @@ def chosen_query(database: Database, table: str | None, query: str | None, name:
         raise InputError(f"{name} has no tables")
     if table is None and len(known) > 1:
         raise InputError(
-            "{} has {} tables ({}); choose one with {} or {}",
-            name,
-            len(known),
-            ", ".join(known[:8]) + (", ..." if len(known) > 8 else ""),
-            option("table"),
-            option("query"),
+            f"{name} has {len(known)} tables ({', '.join(known[:8])}{', ...' * (len(known) > 8)}); "
+            f"choose one with {option('table')} or {option('query')}"
         )
     if table is not None and table not in known:
         raise unknown_name("table", table, known, remedy=f"{name} has {', '.join(known[:8])}")

@@ -74,7 +74,7 @@ def read_file(
     """Read a file or a folder of Parquet parts; return the table and notes on how it was read."""
     if existing(path).is_dir():
         if sheet is not None:
-            raise InputError("{} is for workbooks; '{}' is a folder", option("sheet"), path)
+            raise InputError(f"{option('sheet')} is for workbooks; '{path}' is a folder")
     elif not (beginning := _beginning(path)):
         raise InputError(f"'{path}' is empty; give a table with a header and one row per decision")
     lazy = scan_parquet(path)
@@ -92,7 +92,7 @@ def read_file(
     if path.suffix.lower() in EXCEL_SUFFIXES or _is_workbook(path, beginning):
         return _read_excel(path, sheet)
     if sheet is not None:
-        raise InputError("{} is for workbooks; '{}' is not one", option("sheet"), path)
+        raise InputError(f"{option('sheet')} is for workbooks; '{path}' is not one")
     if beginning.startswith(ZIP_MAGIC):
         raise InputError(
             f"'{path}' is a zip archive; unpack it first, or use 'intravar omop' if it holds an "
@@ -275,13 +275,11 @@ def _decoded(path: Path, data: bytes, encoding: str | None) -> tuple[str, str]:
             (name for mark, name in BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8"
         )
     elif data.startswith(codecs.BOM_UTF8) and not encoding.lower().startswith(("utf-8", "utf8")):
-        raise InputError("'{}' is marked as UTF-8; read it without {}", path, option("encoding"))
+        raise InputError(f"'{path}' is marked as UTF-8; read it without {option('encoding')}")
     if encoding == "utf-8" and b"\x00" in data[:65_536]:
         raise InputError(
-            "'{}' is not a table but binary data; give CSV, Parquet or a database, or name its "
-            "encoding with {}",
-            path,
-            option("encoding"),
+            f"'{path}' is not a table but binary data; give CSV, Parquet or a database, or name "
+            f"its encoding with {option('encoding')}"
         )
     try:
         return data.decode(encoding).removeprefix("\ufeff"), encoding
@@ -308,11 +306,8 @@ def _wrong_encoding(
             "save it in one encoding"
         )
     return InputError(
-        "'{}' is not {}: {}; name its encoding, for instance {}",
-        path,
-        encoding.upper(),
-        bad_byte,
-        option("encoding", "cp1252"),
+        f"'{path}' is not {encoding.upper()}: {bad_byte}; name its encoding, for instance "
+        f"{option('encoding', 'cp1252')}"
     )
 
 

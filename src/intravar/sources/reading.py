@@ -33,7 +33,6 @@ from intravar.text import (
     without_missing,
 )
 from intravar.where import MISSING, Value, columns_of, read_population
-from intravar.wording import Sentence
 
 #: How the names begin of columns that are added to the rows of a large table.
 OWN = "intravar: "
@@ -137,7 +136,7 @@ def read_whole(source: Any, **reading: str | None) -> Scanned:
 
             frame = read_database(str(source), kind, asked.get("table"), asked.get("query"))
         elif wrong := sorted(asked.keys() & {"table", "query"}):
-            raise InputError("{} is for databases; '{}' is not one", option(wrong[-1]), name)
+            raise InputError(f"{option(wrong[-1])} is for databases; '{name}' is not one")
         else:
             frame, notes = read_file(Path(source), **asked)
     stored = Scanned(frame.lazy(), frame.height, name, tuple(notes), is_pandas(source))
@@ -160,17 +159,15 @@ def population_of(
     stored = [name for name in scanned.lazy.collect_schema().names() if name != ROW]
     for name in asked:
         if name not in stored:
-            remedy = Sentence("{}; the table has {}", option("where"), ", ".join(stored[:8]))
+            remedy = f"{option('where')}; the table has {', '.join(stored[:8])}"
             raise unknown_name("column", name, stored, remedy=remedy)
     looked_at = scanned.lazy.select(ROW, *asked).collect(engine="streaming")
     plain, _ = plain_table(looked_at.drop(ROW), as_text, forms=forms)
     inside = looked_at.filter(belongs(plain, where)).select(ROW)
     if not inside.height:
         raise InputError(
-            "no row of {} belongs to the population of {}; does it ask for values that the table "
-            "has?",
-            scanned.called,
-            option("where"),
+            f"no row of {scanned.called} belongs to the population of {option('where')}; does it "
+            "ask for values that the table has?"
         )
     chosen = scanned.lazy.join(inside.lazy(), on=ROW, how="semi")
     return chosen, among(forms, text_forms(chosen, as_text))
@@ -198,10 +195,8 @@ def _holds(table: pl.DataFrame, name: str, sign: str, value: Value) -> Any:
     column = table[clean_name(name)]
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration, pl.Time):
         raise InputError(
-            "column '{}' is {}; {} compares numbers, texts, dates and true or false",
-            shortened(column.name),
-            column.dtype,
-            option("where"),
+            f"column '{shortened(column.name)}' is {column.dtype}; {option('where')} compares "
+            "numbers, texts, dates and true or false"
         )
     column = column.fill_nan(None) if column.dtype.is_float() else without_missing(column)
     if sign == MISSING:
@@ -209,11 +204,8 @@ def _holds(table: pl.DataFrame, name: str, sign: str, value: Value) -> Any:
     column, other = _alike(column, value)
     if isinstance(other, str) and sign not in ("=", "!="):
         raise InputError(
-            "{} asks whether '{}' {} '{}'; texts have no order here, list them with 'in'",
-            option("where"),
-            shortened(column.name),
-            sign,
-            shortened(other),
+            f"{option('where')} asks whether '{shortened(column.name)}' {sign} "
+            f"'{shortened(other)}'; texts have no order here, list them with 'in'"
         )
     return _COMPARE[sign](column, other)
 
@@ -226,11 +218,8 @@ def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
             typed = form.typed(column)
             if typed.doubt:
                 raise InputError(
-                    "{} compares column '{}' with {}, but {}",
-                    option("where"),
-                    shortened(column.name),
-                    value,
-                    typed.doubt,
+                    f"{option('where')} compares column '{shortened(column.name)}' with {value}, "
+                    f"but {typed.doubt}"
                 )
             column = typed.values
     dtype, read = column.dtype, value
@@ -258,13 +247,9 @@ def _unlike(column: pl.Series, value: Value) -> InputError:
     kind = kinds.get(type(column.dtype), "dates" if column.dtype.is_temporal() else "numbers")
     written = f"'{shortened(value)}'" if isinstance(value, str) else str(value)
     return InputError(
-        "{} compares '{}' with {}, but it holds {}, {} for instance; write texts in "
-        "quotation marks and dates as '2020-12-31'",
-        option("where"),
-        shortened(column.name),
-        written,
-        kind,
-        shortened(str(column.drop_nulls()[0]), 30),
+        f"{option('where')} compares '{shortened(column.name)}' with {written}, but it holds "
+        f"{kind}, {shortened(str(column.drop_nulls()[0]), 30)} for instance; write texts in "
+        "quotation marks and dates as '2020-12-31'"
     )
 
 

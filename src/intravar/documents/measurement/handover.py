@@ -307,12 +307,12 @@ def _target(out: Path | None, path: Path, private: Path, *, exact: bool) -> Path
         target = private / "sheets" if out is None else out
         if not target.resolve().is_relative_to(private.resolve()):
             raise InputError(
-                "exact figures are for the private folder; leave {} out, or name a folder in '{}'",
-                *(option("out"), private),
+                f"exact figures are for the private folder; leave {option('out')} out, or name a "
+                f"folder in '{private}'"
             )
         return target
     if out is None or out.resolve() in (path.resolve(), private.resolve()):
-        raise InputError("name a folder for the sheets alone with {}", option("out"))
+        raise InputError(f"name a folder for the sheets alone with {option('out')}")
     return out
 
 

@@ -48,7 +48,7 @@ def check_decisions(request: Request) -> None:
     for field in ("covariates", "after"):
         for name in set(names) & set(getattr(request, field) or ()):
             raise InputError(
-                "{} names '{}', which is one of the decisions; leave it out", option(field), name
+                f"{option(field)} names '{name}', which is one of the decisions; leave it out"
             )
 
 

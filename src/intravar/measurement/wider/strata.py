@@ -323,9 +323,8 @@ def _compared(
     present = tuple(names[at] for at in strata)
     if len(present) < 2:
         raise InputError(
-            "all rows that are left lie in one stratum ({}); leave {} out",
-            ", ".join(present),
-            option(stratified_by),
+            f"all rows that are left lie in one stratum ({', '.join(present)}); leave "
+            f"{option(stratified_by)} out"
         )
     physicians, code = np.unique(patients["code"].to_numpy(), return_inverse=True)
     own, pooled = predicted

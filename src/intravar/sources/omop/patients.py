@@ -120,9 +120,9 @@ def omop_patients(
         for text in covariates:
             table = _with_covariate(tables, table, text, same_day, steps)
     if date is not None and not date.strip():
-        raise InputError("{} is empty; name the column for the date of the visit", option("date"))
+        raise InputError(f"{option('date')} is empty; name the column for the date of the visit")
     if date is not None and date in (*table.columns, *_TAKEN):
-        raise InputError("{} is '{}', which another column is called", option("date"), date)
+        raise InputError(f"{option('date')} is '{date}', which another column is called")
     for name in drugs:
         given = name if isinstance(drug, Mapping) else "treated"
         steps.append((f"{given} within {window} days", int(table[name].sum() or 0)))
@@ -180,7 +180,7 @@ def _checked_drugs(
 ) -> dict[str, list[int]]:
     """Return the concepts of every drug by the name of its column, if they can be decisions."""
     if window < 0:
-        raise InputError("{} is {}; give 0 days or more", option("window"), window)
+        raise InputError(f"{option('window')} is {window}; give 0 days or more")
     if provider not in ("visit", "drug"):
         raise InputError(f"provider '{provider}' is not known; give visit or drug")
     named = drug if isinstance(drug, Mapping) else {DECISION: drug}
@@ -196,10 +196,8 @@ def _checked_drugs(
             raise InputError(f"drug '{name}' has no concept; give one, such as {name}=1545958")
     if provider == "drug" and len(drugs) > 1:
         raise InputError(
-            "{} drug is for one drug; several may have several prescribers, so that "
-            "decisions are those of the visit: give {} visit",
-            option("provider"),
-            option("provider"),
+            f"{option('provider')} drug is for one drug; several may have several prescribers, so "
+            f"that decisions are those of the visit: give {option('provider')} visit"
         )
     return drugs
 

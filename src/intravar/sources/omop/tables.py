@@ -13,7 +13,6 @@ from intravar.sources.databases import Database, open_database, quoted
 from intravar.sources.paths import database_kind, existing, open_zip, read_member, without_password
 from intravar.sources.plain import plain_column
 from intravar.text import MISSING, first_line
-from intravar.wording import Sentence
 
 #: How the names of columns end, and what such columns hold.
 _TYPES: tuple[tuple[tuple[str, ...], str, type[pl.DataType]], ...] = (
@@ -57,11 +56,9 @@ class OmopTables:
                 self._tables.setdefault(file.stem.lower(), name)
         if "person" not in self._tables:
             self.close()
-            ask = Sentence(" (is it in a schema? name it with {})", option("schema"))
+            ask = "" if schema else f" (is it in a schema? name it with {option('schema')})"
             raise InputError(
-                "'{}' has no table 'person'; an OMOP CDM database has one{}",
-                self.name,
-                "" if schema else ask,
+                f"'{self.name}' has no table 'person'; an OMOP CDM database has one{ask}"
             )
 
     def close(self) -> None:
