@@ -328,8 +328,8 @@ def published_scores(
 
     A size or a rate that one of the methods `beside` hides, all hide. `hide` tells of whom cases
     seen twice ("repeats") and close calls ("close") are hidden, because these, or the others, are
-    few. The secret of a physician, between 0 and 1, says which of two bands a score between them is
-    told as; without secrets there are no bands.
+    few; of everybody where it tells nothing. The secret of a physician, between 0 and 1, says which
+    of two bands a score between them is told as; without secrets there are no bands.
     """
     hidden = hidden_parts(scores, evidence, smallest_cell)
     for other in beside:
@@ -393,17 +393,17 @@ def _masked(
     results: pl.DataFrame, measured: IntArray, hidden: HiddenParts, hide: Mapping[str, BoolArray]
 ) -> pl.DataFrame:
     """Put rows in their places among all, each with what its columns allow."""
-    nobody = np.zeros(len(hidden.size), dtype=np.bool_)
-    reported = nobody.copy()
+    everybody = np.ones(len(hidden.size), dtype=np.bool_)
+    reported = ~everybody
     reported[measured] = results["reportable"].to_numpy()
     allowed = {
         "reportable": reported,
         "others": reported & ~hidden.others,
         "rates": reported & ~hidden.rate & ~hidden.size,
-        "repeats": ~hide.get("repeats", nobody),
-        "close": reported & ~hide.get("close", ~nobody),
+        "repeats": ~hide.get("repeats", everybody),
+        "close": reported & ~hide.get("close", everybody),
     }
-    places = pl.DataFrame({"at": np.arange(len(nobody))})
+    places = pl.DataFrame({"at": np.arange(len(everybody))})
     rows = results.with_columns(at=pl.Series(measured))
     placed = places.join(rows, on="at", how="left", maintain_order="left").drop("at")
     return placed.with_columns(
