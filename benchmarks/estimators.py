@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 import intravar
 from intravar.estimators import PAPER_METHODS, Observed, make_estimator
 from intravar.estimators.matching import Comparison, between_points
 from intravar.estimators.supervised import RFProximity
-from intravar.learning.profiles import robustly_scaled, select_profiles
+from intravar.learning.profiles import kmeans_labels, robustly_scaled, select_profiles
 from intravar.matching.distances import hybrid_distances, leaf_distances
 from intravar.matching.pairing import pair_panel
 
@@ -95,10 +94,7 @@ def _parts(observed: Observed) -> None:
     candidates = range(2, 11)
     forest = RFProximity().grow(x, y)
     model = select_profiles(z, candidates=candidates, random_state=0)
-    stream = np.random.RandomState(0)
-    starts = _seconds(
-        lambda: [KMeans(k, n_init=10, random_state=stream).fit(z) for k in candidates]
-    )
+    starts = _seconds(lambda: [kmeans_labels(z, k, 10, 0) for k in candidates])
     mixtures = _seconds(lambda: select_profiles(z, candidates=candidates, random_state=0))
     shares = model.memberships(z)
     compared: dict[str, Comparison] = {

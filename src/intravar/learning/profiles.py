@@ -2,8 +2,9 @@
 
 For every candidate number of profiles a full-covariance mixture is fitted from several k-means
 starts; the lowest BIC among the converged candidates wins. The numbers are those of
-``sklearn.mixture.GaussianMixture`` with the same ``random_state``, whose starts, stopping rule and
-choice of the best start are used; only the arithmetic of a step is arranged differently.
+``sklearn.mixture.GaussianMixture`` with the same ``random_state``: the k-means starts are drawn by
+scikit-learn itself from the same random stream, and the iterations, the stopping rule and the
+choice of the best start are the same. Only the arithmetic is arranged differently.
 """
 
 import warnings
@@ -13,11 +14,13 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import ThreadpoolController
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
+from intravar.learning.mixtures import QuadraticFeatures, parameters_from_labels, run_starts
 
 # The defaults of scikit-learn, named because the starts and stops depend on them.
 EM_TOLERANCE = 1e-3
@@ -26,9 +29,9 @@ EM_MAX_ITERATIONS = 100
 # Moments are taken around the cohort's centre, so a covariance carries an error of about
 # eps * max(z^2), to be small against its smallest possible eigenvalue, reg_covar.
 _MOMENT_ERROR_LIMIT = 1e-6
-_EPS = float(np.finfo(np.float64).eps)
-# The small constant that keeps an empty component from dividing by zero (as scikit-learn has it).
-_EMPTY_COMPONENT = 10.0 * _EPS
+# Two starts that end this close (relative) are the same solution with its profiles in another
+# order; the earlier one is kept, so that rounding does not decide.
+_SAME_BOUND = 1e-10
 
 
 def robustly_scaled(x: FloatArray) -> FloatArray:
@@ -76,67 +79,37 @@ class ProfileModel:
         return np.asarray(self.mixture.predict_proba(z))
 
 
-class MomentMixture(GaussianMixture):  # type: ignore[misc]
-    """The mixture of scikit-learn, with a step of its iterations as two matrix products.
+def kmeans_labels(z: FloatArray, n_profiles: int, n_init: int, random_state: int) -> IntArray:
+    """Labels of ``n_init`` k-means runs that share one random stream, as GaussianMixture does."""
+    stream = np.random.RandomState(random_state)
+    runs = [KMeans(n_profiles, n_init=1, random_state=stream).fit(z) for _ in range(n_init)]
+    return np.array([run.labels_ for run in runs], dtype=np.int64)
 
-    A Gaussian log-density is linear in the quadratic features ``phi(x) = [1, x, x_i x_j]`` of the
-    centred rows, and the moments that the M-step needs are weighted sums of the same features.
-    """
 
-    def fit(self, z: FloatArray, y: None = None) -> "MomentMixture":
-        """Fit from several starts; the features are kept no longer than that."""
-        self._centre = z.mean(axis=0)
-        centred = z - self._centre
-        self._left, self._right = np.triu_indices(z.shape[1])
-        quadratic = centred[:, self._left] * centred[:, self._right]
-        self._phi = np.column_stack([np.ones(len(z)), centred, quadratic])
-        try:
-            super().fit(z)
-        finally:
-            del self._phi
-        return self
-
-    def _e_step(self, _: FloatArray, **unused: Any) -> tuple[float, FloatArray]:
-        """Return the mean log-likelihood and the responsibilities, not their logarithms."""
-        factors, means = self.precisions_cholesky_, self.means_ - self._centre
-        precisions = factors @ np.swapaxes(factors, -1, -2)
-        slope = np.einsum("kij,kj->ki", precisions, means)
-        constant = (
-            np.log(self.weights_)
-            + np.log(np.einsum("kii->ki", factors)).sum(axis=1)
-            - 0.5 * means.shape[1] * np.log(2.0 * np.pi)
-            - 0.5 * np.einsum("ki,ki->k", slope, means)
-        )
-        twice = np.where(self._left == self._right, -0.5, -1.0)
-        quadratic = twice * precisions[:, self._left, self._right]
-        shares = np.column_stack([constant, slope, quadratic]) @ self._phi.T
-        largest = shares.max(axis=0)
-        shares -= largest
-        np.exp(shares, out=shares)
-        totals = shares.sum(axis=0)
-        shares /= totals
-        return float((largest + np.log(totals)).mean()), shares.T
-
-    def _m_step(self, z: FloatArray, shares: FloatArray, **unused: Any) -> None:
-        sums, p = shares.T @ self._phi, z.shape[1]
-        counts, first = sums[:, 0] + _EMPTY_COMPONENT, sums[:, 1 : 1 + p]
-        # In the original coordinates an empty component sits at the origin, not at the centre:
-        # the extra term keeps that behaviour, and vanishes for every other component.
-        means = (first - _EMPTY_COMPONENT * self._centre) / counts[:, None]
-        cross = first[:, :, None] * means[:, None, :]
-        squares = np.empty_like(cross)
-        squares[:, self._left, self._right] = squares[:, self._right, self._left] = sums[:, 1 + p :]
-        spread = sums[:, 0, None, None] * means[:, :, None] * means[:, None, :]
-        self.covariances_ = squares - cross - np.swapaxes(cross, 1, 2) + spread
-        self.covariances_ /= counts[:, None, None]
-        self.covariances_ += self.reg_covar * np.eye(p)
-        factors = np.linalg.cholesky(self.covariances_)
-        self.precisions_cholesky_ = np.swapaxes(np.linalg.inv(factors), 1, 2)
-        self.weights_, self.means_ = counts / counts.sum(), means + self._centre
+def _fit_batched(z: FloatArray, features: QuadraticFeatures, mixture: GaussianMixture) -> None:
+    """Fit a mixture as scikit-learn does, all starts at once."""
+    n_profiles, reg_covar = mixture.n_components, mixture.reg_covar
+    labels = kmeans_labels(z, n_profiles, mixture.n_init, mixture.random_state)
+    bounds, converged, starts = run_starts(
+        parameters_from_labels(labels, n_profiles, features, reg_covar),
+        features,
+        reg_covar=reg_covar,
+        tolerance=mixture.tol,
+        max_iterations=mixture.max_iter,
+    )
+    best = 0
+    for start, bound in enumerate(bounds):
+        if bound > bounds[best] + _SAME_BOUND * max(1.0, abs(bounds[best])):
+            best = start
+    mixture.weights_, means, mixture.covariances_, mixture.precisions_cholesky_ = starts.take(best)
+    mixture.means_, mixture.converged_ = means + features.centre, bool(converged[best])
 
 
 def _fit_candidate(
-    z: FloatArray, mixture: GaussianMixture, threads: ThreadpoolController
+    z: FloatArray,
+    features: QuadraticFeatures | None,
+    mixture: GaussianMixture,
+    threads: ThreadpoolController,
 ) -> float | str:
     """Fit a mixture; return its BIC, or why there is none."""
     if mixture.n_components > len(z):
@@ -144,10 +117,19 @@ def _fit_candidate(
     # OpenMP counts its threads per calling thread, so the limit must be set in the worker itself.
     with threads.limit(limits=1, user_api="openmp"), np.errstate(under="ignore"):
         try:
-            mixture.fit(z)
+            if features is None:
+                # scikit-learn's own centres on every component: slower, safe at any scale.
+                mixture.fit(z)
+            else:
+                _fit_batched(z, features, mixture)
         except (np.linalg.LinAlgError, ValueError) as error:
             return f"a profile collapsed to a singular covariance ({error})"
         return float(mixture.bic(z))
+
+
+def _needs_direct_fit(z: FloatArray, reg_covar: float) -> bool:
+    largest = float(np.abs(z - z.mean(axis=0)).max())
+    return float(np.finfo(np.float64).eps) * largest**2 > _MOMENT_ERROR_LIMIT * reg_covar
 
 
 def select_profiles(
@@ -168,7 +150,8 @@ def select_profiles(
 
     Data whose spread is too large for ``reg_covar`` in double precision (beyond about 70 units from
     the centre at the default) goes through scikit-learn's own, slower iterations. When several
-    starts end in the same solution, rounding decides in which order its profiles are kept.
+    starts end in the same solution with the profiles in another order, the first is kept;
+    memberships then equal those of scikit-learn up to that order.
 
     Examples
     --------
@@ -188,20 +171,18 @@ def select_profiles(
             f"latent profiles need at least two patients and positive candidates, "
             f"got {rows.shape[0]} patients and candidates {sizes}"
         )
-    largest = float(np.abs(rows - rows.mean(axis=0)).max())
-    # scikit-learn's own iterations centre on every component: slower, safe at any scale.
-    far = _EPS * largest**2 > _MOMENT_ERROR_LIMIT * reg_covar
-    kind = GaussianMixture if far else MomentMixture
+    features = None if _needs_direct_fit(rows, reg_covar) else QuadraticFeatures(rows)
     settings: dict[str, Any] = {"n_init": n_init, "reg_covar": reg_covar, "tol": EM_TOLERANCE}
     settings |= {"max_iter": EM_MAX_ITERATIONS, "random_state": random_state}
     # The largest candidates take longest, so they go first.
-    mixtures = {size: kind(size, **settings) for size in reversed(sizes)}
+    mixtures = {size: GaussianMixture(size, **settings) for size in reversed(sizes)}
     threads = ThreadpoolController()
     # Many small products: one BLAS thread per candidate beats all threads on each product.
     with threads.limit(limits=1, user_api="blas"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fits = Parallel(n_jobs=n_jobs, backend="threading", batch_size=1)(
-            delayed(_fit_candidate)(rows, mixture, threads) for mixture in mixtures.values()
+            delayed(_fit_candidate)(rows, features, mixture, threads)
+            for mixture in mixtures.values()
         )
     by_size = dict(sorted(zip(mixtures, fits, strict=True)))
     skipped = {size: why for size, why in by_size.items() if isinstance(why, str)}
