@@ -181,14 +181,18 @@ def _histograms(bins, node, gradient, curvature, width, parent, sums, size):  # 
     rather than whole arrays, room handed in: both are a fraction of the time to compile.
     """
     n, p = bins.shape
-    size[:width] = 0
+    for k in range(width):
+        size[k] = 0
     for i in range(n):
         size[node[i]] += 1
     for k in range(0, width - 1, 2):
         size[k if size[k] > size[k + 1] else k + 1] = -1
     for k in range(width):
         if size[k] >= 0:
-            sums[k] = 0.0
+            for c in range(p):
+                for b in range(sums.shape[2]):
+                    sums[k, c, b, 0] = 0.0
+                    sums[k, c, b, 1] = 0.0
     for i in range(n):
         k, g, h = node[i], gradient[i], curvature[i]
         if size[k] >= 0:

@@ -247,13 +247,14 @@ def draw_panels(  # type: ignore[no-untyped-def]
     log of the prior over the Gaussian is -pull.x + x.bend.x / 2, x the parameters less the middle;
     both are zero where the Gaussian is the prior.
     """
-    d = Z.shape[1]
+    d, m = Z.shape[1], theta.shape[1]
     centres, alongs, acrosses = np.zeros(len(Z)), np.zeros(len(Z)), np.zeros(len(Z))
     for j in range(theta.shape[0]):
         rows, away, mean = order[start[j] : start[j + 1]], theta[j], middle[j]
         centre, along, across = centres[: rows.size], alongs[: rows.size], acrosses[: rows.size]
         low, high = 1 / (1 + np.exp(-away[d])), 1 / (1 + np.exp(-away[d + 1]))
-        away -= mean
+        for k in range(m):
+            away[k] -= mean[k]
         _product(Z, rows, mean, centre)
         _product(Z, rows, away, along)
         value = _turned(y, rows, (centre, along, across), 1.0, 0.0, low, high, -np.inf)
@@ -273,8 +274,10 @@ def draw_panels(  # type: ignore[no-untyped-def]
                 ellipse, floor = (centre, along, across), level - tilt
                 reached = _turned(y, rows, ellipse, cosine, sine, low, high, floor) + tilt
                 if reached > level:
-                    away[:] = cosine * away + sine * move
-                    along[:] = cosine * along + sine * across
+                    for k in range(m):
+                        away[k] = cosine * away[k] + sine * move[k]
+                    for t in range(rows.size):
+                        along[t] = cosine * along[t] + sine * across[t]
                     value = reached
                     break
                 if angle < 0:
@@ -282,4 +285,5 @@ def draw_panels(  # type: ignore[no-untyped-def]
                 else:
                     right = angle
                 angle = left + (right - left) * chances[j, step, turn]
-        away += mean
+        for k in range(m):
+            away[k] += mean[k]
