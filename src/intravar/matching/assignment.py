@@ -63,32 +63,15 @@ def solve(distances: PanelDistances, neighbours: int = DEFAULT_NEIGHBOURS) -> In
     >>> solve(point_distances(np.array([[0.0], [1.0], [5.0], [6.0]])))
     array([1, 0, 3, 2])
     """
-    n, costs, everyone = distances.n, GridCosts(distances), np.arange(distances.n)
+    n = distances.n
     # All pairs of a small panel cost less than growing its lists.
     neighbours = n - 1 if n <= SMALL_PANEL else min(max(neighbours, 1), n - 1)
     # The round through all patients makes sure that the neighbour lists admit some assignment.
-    cycle = np.roll(everyone, -1)
-    edges = [costs.neighbours(neighbours), Edges(everyone, cycle, costs.cost(everyone, cycle))]
-    while True:
-        graph = _symmetric(_joined(edges), n)
-        sigma, gains, prices = solve_sparse(graph, n)
-        doubled = gains + prices
-        margin = int(np.median(gains + prices[sigma])) // MARGIN_DIVISOR
-        near = costs.at_most(doubled + margin)
-        reduced = 2 * near.cost - doubled[near.first] - doubled[near.second]
-        if not (reduced < 0).any():
-            break
-        if len(reduced) > GROWTH * n:
-            # Heavy ties: keep the graph small.
-            most = np.argsort(reduced, kind="stable")[: GROWTH * n]
-            near = near.take(most[reduced[most] < 0])
-        edges = [graph, near]
-    # At optimal prices an assignment is optimal exactly when all its edges are tight.
-    tight = near.take(reduced == 0)
+    sigma, tight = _optimum(GridCosts(distances), neighbours, np.roll(np.arange(n), -1))
     if 2 * len(tight.first) == n:
         return sigma
-    hashed = tight._replace(cost=tie_breaker(tight.first, tight.second))
-    return solve_sparse(_symmetric(hashed, n), n)[0]
+    # At optimal prices an assignment is optimal exactly when all its edges are tight.
+    return _optimum(TieBreakers(n, tight), neighbours, sigma)[0]
 
 
 class GridCosts:
@@ -155,6 +138,54 @@ def tie_breaker(first: IntArray, second: IntArray) -> IntArray:
     return (mixed >> np.uint64(64 - TIE_BITS)).astype(np.int64) + 1
 
 
+class TieBreakers:
+    """The pairs that some optimal assignment may use, with `tie_breaker` for their cost."""
+
+    def __init__(self, n: int, pairs: Edges) -> None:
+        self.n = n
+        self._pairs = pairs._replace(cost=tie_breaker(pairs.first, pairs.second))
+
+    def cost(self, first: IntArray, second: IntArray) -> IntArray:
+        """See :class:`GridCosts`."""
+        return tie_breaker(first, second)
+
+    def neighbours(self, k: int) -> Edges:
+        """See :class:`GridCosts`."""
+        first, second, cost = self._pairs
+        # The numbers are uniform, so a share of their range is a share of the pairs.
+        degree = np.bincount(first, minlength=self.n) + np.bincount(second, minlength=self.n)
+        fewest = np.minimum(degree[first], degree[second])
+        return self._pairs.take(cost * (fewest / k) <= 2.0**TIE_BITS)
+
+    def at_most(self, limits: IntArray) -> Edges:
+        """See :class:`GridCosts`."""
+        first, second, cost = self._pairs
+        return self._pairs.take(2 * cost <= limits[first] + limits[second])
+
+
+def _optimum(
+    source: GridCosts | TieBreakers, neighbours: int, feasible: IntArray
+) -> tuple[IntArray, Edges]:
+    """Return an optimal assignment, and all pairs that an optimal one may use, each once."""
+    everyone = np.arange(source.n)
+    cycle = Edges(everyone, feasible, source.cost(everyone, feasible))
+    graph = _symmetric(_joined([source.neighbours(neighbours), cycle]), source.n)
+    while True:
+        start = np.searchsorted(graph.first, np.arange(source.n + 1))
+        sigma, gains, prices = solve_sparse(start, graph.second, graph.cost)
+        doubled = gains + prices
+        margin = int(np.median(gains + prices[sigma])) // MARGIN_DIVISOR
+        near = source.at_most(doubled + margin)
+        reduced = 2 * near.cost - doubled[near.first] - doubled[near.second]
+        if not (reduced < 0).any():
+            return sigma, near.take(reduced == 0)
+        if len(reduced) > GROWTH * source.n:
+            # Heavy ties: keep the graph small.
+            most = np.argsort(reduced, kind="stable")[: GROWTH * source.n]
+            near = near.take(most[reduced[most] < 0])
+        graph = _symmetric(_joined([graph, near]), source.n)
+
+
 def _joined(parts: list[Edges]) -> Edges:
     return Edges(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -166,22 +197,23 @@ def _symmetric(edges: Edges, n: int) -> Edges:
     return Edges(*np.divmod(key, n), np.tile(edges.cost, 2)[at])
 
 
-def solve_sparse(graph: Edges, n: int) -> tuple[IntArray, IntArray, IntArray]:
+def solve_sparse(
+    start: IntArray, column: IntArray, cost: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
     """Return the assignment of least total cost, and prices of rows and columns that prove it.
 
-    Edges are sorted by row. With prices u and v every edge has ``u + v <= cost``, and those of the
-    assignment ``u + v = cost``.
+    Row i of the graph has the edges ``start[i]`` to ``start[i + 1]``. With prices u and v every
+    edge has ``u + v <= cost``, and those of the assignment ``u + v = cost``.
 
     Examples
     --------
-    >>> row, column, cost = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([4, 1, 1, 9])
-    >>> solve_sparse(Edges(row, column, cost), 2)
+    >>> solve_sparse(np.array([0, 2, 4]), np.array([0, 1, 0, 1]), np.array([4, 1, 1, 9]))
     (array([1, 0]), array([0, 0]), array([1, 1]))
     """
-    start = np.searchsorted(graph.first, np.arange(n + 1))
-    sigma, gains, prices, complete = _augment(start, graph.second, graph.cost)
+    *solution, complete = _augment(start, column, cost)
     if not complete:
         raise RuntimeError("the graph admits no assignment")
+    sigma, gains, prices = solution
     return sigma, gains, prices
 
 
