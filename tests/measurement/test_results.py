@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,13 @@ from intravar.estimators.base import Size
 from intravar.estimators.evidence import Decisions, EligibleRates
 from intravar.measurement.cases import cases_of, pairs_behind, patients_of, side_by_side
 from intravar.measurement.diagnostics import SWEEP, agreement
-from intravar.measurement.rule import _condition
+from intravar.measurement.rule import _condition, leaf_conditions
 from intravar.measurement.scores import in_words, result_table
+from intravar.preparation.check import checked
 from intravar.preparation.cost import estimate_cost, pace
 from intravar.publication.disclosure import published_of
 from intravar.publication.explain import explain
+from intravar.request import Request
 from intravar.text import clean_name
 
 pytestmark = pytest.mark.usefixtures("learned_once")
@@ -265,6 +268,51 @@ def test_a_missing_level_reads_like_a_missing_number() -> None:
     assert _condition("TV=(missing)", "TV", "TV", "", 0.5, np.inf) == "TV is missing"
     known = _condition("age (missing)", "age", "age", "binary", -np.inf, 0.5)
     assert known == "age is known"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (
+            60.0,
+            70.0,
+            {
+                1: "age ≤ 60",
+                3: "age > 60 and sbp ≤ 140",
+                5: "age is 60 to 70 and sbp > 140",
+                6: "age > 70 and sbp > 140",
+            },
+        ),
+        (
+            70.0,
+            60.0,
+            {
+                1: "age > 70",
+                3: "age ≤ 70 and sbp ≤ 140",
+                5: "age ≤ 60 and sbp > 140",
+                6: "age is 60 to 70 and sbp > 140",
+            },
+        ),
+    ],
+)
+def test_two_bounds_of_a_column_are_told_together(
+    first: float, second: float, expected: dict[int, str]
+) -> None:
+    n = np.arange(200)
+    table = pl.DataFrame(
+        {"doctor": n % 4, "drug": n // 4 % 2, "age": 40 + n % 41, "sbp": 100 + n * 7 % 83}
+    )
+    prepared = checked(table, Request(physician="doctor", decision="drug")).prepared
+    age, sbp = (prepared.observed.names.index(name) for name in ("age", "sbp"))
+    # Nodes 0 and 4 cut the age, node 2 between them the blood pressure; the others are leaves.
+    left, right = (1, 2) if first < second else (2, 1)
+    tree = SimpleNamespace(
+        feature=np.array([age, -2, sbp, -2, age, -2, -2]),
+        threshold=np.array([first, -2, 140, -2, second, -2, -2]),
+        children_left=np.array([left, -1, 3, -1, 5, -1, -1]),
+        children_right=np.array([right, -1, 4, -1, 6, -1, -1]),
+    )
+    assert leaf_conditions(tree, prepared) == expected
 
 
 # --- the page ---
