@@ -140,6 +140,10 @@ def test_every_score_has_a_bin():
     np.testing.assert_array_equal(np.bincount(place), (counts.yes + counts.no)[counts.bin])
     means = np.bincount(place, score) / np.bincount(place)
     np.testing.assert_allclose(counts.score, means)
+    # With a physician each, patients are counted one by one.
+    alone = count(score, observed_of(score, np.array([0, 1, 0, 1, 0, 1]), np.arange(6)))
+    np.testing.assert_array_equal(alone.physician, np.arange(6))
+    np.testing.assert_array_equal(alone.bin, place)
     assert bins[0] == 0
     assert bins[-1] == len(counts.score) - 1
     assert (np.diff(bins) >= 0).all()
