@@ -5,6 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
+from intravar.cli import main
+
 COLUMNS = ["--physician", "physician", "--decision", "decision"]
 FAST = ["--method", "euclidean"]
 
@@ -16,6 +20,17 @@ class Outcome(NamedTuple):
 
 
 Run = Callable[..., Outcome]
+
+
+def run_command(capsys: pytest.CaptureFixture[str], *arguments: str) -> Outcome:
+    """Run a command in this process and return how it ended, and what it printed."""
+    with pytest.raises(SystemExit) as left:
+        main(list(arguments))
+    printed = capsys.readouterr()
+    assert isinstance(left.value.code, int)
+    # An option that is named in a text and not in a message would show its mark.
+    assert "\ue000" not in printed.out + printed.err, printed
+    return Outcome(left.value.code, printed.out, printed.err)
 
 
 def refused(run: Run, *arguments: str) -> str:

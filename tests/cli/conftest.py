@@ -1,25 +1,18 @@
 """Fixtures of the tests of the commands."""
 
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import intravar
-from intravar.cli import main
-from own_tables import Outcome, Run
+from own_tables import Run, run_command
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str) -> Outcome:
-        with pytest.raises(SystemExit) as left:
-            main(list(arguments))
-        printed = capsys.readouterr()
-        assert isinstance(left.value.code, int)
-        return Outcome(left.value.code, printed.out, printed.err)
-
-    return call
+    return partial(run_command, capsys)
 
 
 @pytest.fixture(scope="module")

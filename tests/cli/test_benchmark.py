@@ -15,20 +15,14 @@ import pytest
 from intravar.cli import Console, main, study
 from intravar.estimators import METHODS
 from intravar.study import TITLES
-
-
-def run(capsys, *arguments):
-    with pytest.raises(SystemExit) as left:
-        main(list(arguments))
-    printed = capsys.readouterr()
-    return left.value.code, printed.out, printed.err
+from own_tables import run_command
 
 
 def test_methods_are_listed(capsys):
-    code, out, _ = run(capsys, "methods")
+    code, out, _ = run_command(capsys, "methods")
     assert code == 0
     assert all(name in out for name in METHODS)
-    code, out, _ = run(capsys, "methods", "--json")
+    code, out, _ = run_command(capsys, "methods", "--json")
     rows = json.loads(out)
     assert [row["method"] for row in rows] == list(METHODS)
     assert sum(row["in_paper"] for row in rows) == 8
@@ -56,7 +50,7 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("width", ["50", "80", "160"])
 def test_the_group_table_stands_beside_the_paper(folder, capsys, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", width)
-    code, out, _ = run(
+    code, out, _ = run_command(
         capsys,
         "benchmark",
         "--methods",
@@ -86,7 +80,7 @@ def test_a_narrow_terminal_shows_no_long_tables(monkeypatch):
 
 
 def test_json_is_for_programs(folder, capsys):
-    code, out, _ = run(
+    code, out, _ = run_command(
         capsys, "benchmark", "--methods", "glmm", "--workers", "1", "--out", str(folder), "--json"
     )
     assert code == 0
@@ -108,7 +102,7 @@ def test_json_is_for_programs(folder, capsys):
 )
 def test_bad_requests_get_one_line_and_exit_2(arguments, words, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, "benchmark", *arguments)
+    code, out, err = run_command(capsys, "benchmark", *arguments)
     assert code == 2
     assert out == ""
     assert words in err
@@ -117,7 +111,7 @@ def test_bad_requests_get_one_line_and_exit_2(arguments, words, capsys, tmp_path
 
 
 def test_resampling_patients_is_warned_about(capsys, tmp_path):
-    code, out, _ = run(
+    code, out, _ = run_command(
         capsys,
         "benchmark",
         "grid-n5000-j100",
@@ -142,7 +136,7 @@ def test_failures_show_in_the_exit_code(capsys, tmp_path, monkeypatch):
         raise RuntimeError("no luck")
 
     monkeypatch.setattr(GLMM, "_fit", fail)
-    code, out, _ = run(
+    code, out, _ = run_command(
         capsys,
         "benchmark",
         "--methods",
