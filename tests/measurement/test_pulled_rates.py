@@ -21,7 +21,7 @@ def spread_of(random: np.random.Generator, n_physicians: int) -> tuple[float, fl
     error = np.full(n_physicians, CHANCE * np.sqrt(kept))
     nobody, size = np.empty(0), np.full(n_physicians, 80)
     evidence = EligibleRates(nobody, nobody, nobody, nobody, np.empty(0, dtype=np.bool_), None)
-    _, _, grounds, _ = concluded(
+    appraisal = concluded(
         Grounds(evidence, None, None, rule_found=1e9),
         Scores(
             pl.Series([str(at) for at in range(n_physicians)]),
@@ -33,8 +33,9 @@ def spread_of(random: np.random.Generator, n_physicians: int) -> tuple[float, fl
             {},
         ),
     )
-    assert grounds.group is not None
-    return float(np.std(true, ddof=1)), grounds.group.spread_low, grounds.group.spread_high
+    group = appraisal.grounds.group
+    assert group is not None
+    return float(np.std(true, ddof=1)), group.spread_low, group.spread_high
 
 
 def test_the_interval_of_the_spread_holds_that_of_true_values() -> None:

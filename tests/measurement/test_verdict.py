@@ -33,12 +33,12 @@ from intravar.latent.rates import Anchors
 from intravar.measurement import halves
 from intravar.measurement import verdict as limits
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.grounds import agreement_with, appraise, order_of_patients
+from intravar.measurement.grounds import Appraisal, agreement_with, appraise, order_of_patients
 from intravar.measurement.halves import Halves, doubts, widen
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import Scores
-from intravar.measurement.verdict import UNRANKED, Grounds, Level, Verdict, judge
+from intravar.measurement.verdict import UNRANKED, Grounds, Level, judge
 from intravar.preparation.check import checked
 from intravar.request import Request
 
@@ -237,7 +237,7 @@ def test_the_group_keeps_what_all_have_in_common():
     assert doubted.discordance - doubted.low > 1.9 * 0.03 + 0.02
 
 
-def appraised(case: Case, method: str) -> tuple[Scores, pl.DataFrame, Grounds, Verdict]:
+def appraised(case: Case, method: str) -> Appraisal:
     request = Request(method=method, **case.roles)  # type: ignore[arg-type]
     found = checked(case.table, request)
     fitted, _ = fit_method(method, found.prepared.observed, request.random_state)
@@ -251,8 +251,8 @@ def test_noise_bears_no_ranks_and_extremes_bear_levels(
     # One draw of noise, and halves dealt once; a hundred with `-m slow`, below.
     monkeypatch.setattr(halves, "SPLITS", 1)
     monkeypatch.setattr(predictability, "REPETITIONS", 1)
-    assert appraised(pure_noise(0, n_physicians=5), method)[-1].level in UNRANKED
-    verdict = appraised(coins_and_clockwork(0, n_physicians=10, panel=100), method)[-1]
+    assert appraised(pure_noise(0, n_physicians=5), method).verdict.level in UNRANKED
+    verdict = appraised(coins_and_clockwork(0, n_physicians=10, panel=100), method).verdict
     best = "levels and ranks" if method == "latent-rule" else "upper limits and ranks"
     assert verdict.level == best, str(verdict)
 
@@ -272,7 +272,7 @@ def test_who_is_lenient_is_not_ranked(monkeypatch: pytest.MonkeyPatch):
 def test_rules_that_cannot_be_followed_are_not_ranked(monkeypatch: pytest.MonkeyPatch):
     """Everybody has an exclusive-or of their own: another rule looks like inconsistency."""
     monkeypatch.setattr(halves, "SPLITS", 1)
-    verdict = appraised(own_exclusive_or(0, n_physicians=6), "latent-rule")[-1]
+    verdict = appraised(own_exclusive_or(0, n_physicians=6), "latent-rule").verdict
     assert verdict.level == "group only", str(verdict)
     assert "rules of their own" in str(verdict)
 
@@ -305,7 +305,7 @@ def test_several_deals_are_averaged_where_patients_are_few(monkeypatch: pytest.M
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["predictability", "latent-rule"])
 def test_noise_bears_no_ranks_in_95_of_100_draws(method: str):
-    levels = [appraised(pure_noise(seed), method)[-1].level for seed in range(100)]
+    levels = [appraised(pure_noise(seed), method).verdict.level for seed in range(100)]
     assert sum(level in UNRANKED for level in levels) >= 95
 
 

@@ -131,9 +131,16 @@ class BoostedTrees:
     def _learn(
         self, bins: boosted_trees.Bins, edges: list[FloatArray], decided: Observed, rows: IntArray
     ) -> KeptTrees:
-        rate, ridge, least = map(float, (self.learning_rate, self.ridge, self.least_information))
         growth = boosted_trees.Growth(
-            0.0, self.trees, self.depth, rate, ridge, least, MISSING_BIN, HOLD, STRENGTH
+            start=0.0,
+            trees=self.trees,
+            depth=self.depth,
+            rate=float(self.learning_rate),
+            ridge=float(self.ridge),
+            least=float(self.least_information),
+            missing=MISSING_BIN,
+            hold=HOLD,
+            strength=STRENGTH,
         )
         rates = boosted_trees.Rates(*starting_rates(decided, rows))
         table = bins[rows], decided.y[rows], decided.code[rows]

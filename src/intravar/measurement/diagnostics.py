@@ -159,13 +159,15 @@ def _sweep(
 ) -> pl.DataFrame:
     """Change the caliper: pairs are chosen by distance, so those within are those of a new run."""
     fractions = [fraction for fraction in SWEEP if loose is not None or fraction <= 1]
-    pairs, rows = pairs if loose is None else loose, []
-    limit = np.empty(0) if caliper is None else caliper[pairs["panel"].to_numpy()]
-    for fraction in fractions if len(limit) else []:
-        kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * limit))
-        by_panel = kept.group_by("panel").agg(pl.col("discordant").mean())["discordant"]
-        counts = kept.height, int(kept["discordant"].sum())
-        rows.append((fraction, *counts, 2 * kept.height / n_patients, by_panel.sort().mean()))
+    pairs = pairs if loose is None else loose
+    rows = []
+    if caliper is not None and pairs.height:
+        limit = caliper[pairs["panel"].to_numpy()]
+        for fraction in fractions:
+            kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * limit))
+            by_panel = kept.group_by("panel").agg(pl.col("discordant").mean())["discordant"]
+            counts = kept.height, int(kept["discordant"].sum())
+            rows.append((fraction, *counts, 2 * kept.height / n_patients, by_panel.sort().mean()))
     schema = {
         "fraction": pl.Float64,
         "n_pairs": pl.Int64,

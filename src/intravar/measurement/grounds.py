@@ -3,11 +3,12 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
+from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval
@@ -33,8 +34,16 @@ NARROWEST = 0.4
 _TINY = 1e-9
 
 
-#: Scores whose intervals carry what halves showed, a row of each physician, and what is said of it.
-Appraisal: TypeAlias = tuple[Scores, pl.DataFrame, Grounds, Verdict]
+class Appraisal(NamedTuple):
+    """What was measured, and what the data support.
+
+    The intervals of the `scores` carry what halves showed; the `table` has a row of each physician.
+    """
+
+    scores: Scores
+    table: pl.DataFrame
+    grounds: Grounds
+    verdict: Verdict
 
 
 def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) -> Appraisal:
@@ -63,7 +72,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         case_mix(observed, rule.probability),
         over_limits=over_limits,
     )
-    scores, table, grounds, verdict = concluded(
+    appraisal = concluded(
         grounds,
         main.scores,
         [each.scores for each in others],
@@ -71,8 +80,9 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         min_panel=check.request.min_panel,
         min_reliability=check.request.min_reliability,
     )
+    verdict = appraisal.verdict
     reasons = tuple(check.request.words.said(reason) for reason in verdict.reasons)
-    return scores, table, grounds, replace(verdict, reasons=reasons)
+    return appraisal._replace(verdict=replace(verdict, reasons=reasons))
 
 
 def concluded(
@@ -94,16 +104,9 @@ def concluded(
     # Without a rule the number is that of any two patients, which is no bound of anything.
     pull = halves.pull if halves is not None and predicts and rule_found >= RULE_FOUND else 0.0
     scores = widened(scores, evidence, halves, pull)
-    ends, anchors = None, evidence.anchors
-    if anchors is not None:
-        # Values that fit equally well hang on the rule.
+    ends = _identified(evidence, scores.interval)
+    if ends is not None:
         low, high, error = scores.interval
-        ends = anchors.identified_low, anchors.identified_high
-        if not evidence.follows:
-            ends = low, high
-        elif anchors.clear < ANCHORED:
-            # With limits of their own all may follow a rule to the letter.
-            ends = np.zeros_like(ends[0]), ends[1]
         holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
         ranged = scores.with_columns(identified_low=ends[0], identified_high=ends[1])
         scores = replace(ranged, interval=holding)
@@ -112,7 +115,10 @@ def concluded(
     doubt = 0.0 if halves is None else halves.common_doubt
     discordance, error = scores.discordance, scores.interval.standard_error
     group = group_of(
-        *(discordance, error, scores.n_patients, ends),
+        discordance,
+        error,
+        scores.n_patients,
+        ends,
         fall=falls(discordance, pull + closer),
         doubt=doubt,
         raw=evidence.raw,
@@ -133,7 +139,21 @@ def concluded(
         n_ranked=table["rank"].count(),
         explained=evidence.explained(scores.n_patients),
     )
-    return scores, table, grounds, judge(grounds)
+    return Appraisal(scores, table, grounds, judge(grounds))
+
+
+def _identified(evidence: Evidence, interval: Interval) -> tuple[FloatArray, FloatArray] | None:
+    """Return between which values all fit equally well; None where the rates are not anchored."""
+    anchors = evidence.anchors
+    if anchors is None:
+        return None
+    # Values that fit equally well hang on the rule.
+    if not evidence.follows:
+        return interval.low, interval.high
+    if anchors.clear < ANCHORED:
+        # With limits of their own all may follow a rule to the letter.
+        return np.zeros_like(anchors.identified_low), anchors.identified_high
+    return anchors.identified_low, anchors.identified_high
 
 
 def _narrowed(scores: Scores, evidence: Evidence, halves: Halves | None) -> float:

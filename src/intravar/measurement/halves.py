@@ -124,7 +124,8 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
         pull = max(slope + ONE_SIDED * error, 0.0)
     own, common = doubts(pairs)
     # A half has twice the variance of the whole, and lies farther above its limit.
-    doubt, overlap = float(np.sqrt(2) * float(np.hypot(own, common))), []
+    doubt = float(np.sqrt(2) * np.hypot(own, common))
+    overlap = []
     for halves in pairs:
         of_half = 2**SLOWEST * pull if halves[0].is_bound else 0.0
         one, other = (

@@ -28,7 +28,7 @@ from intravar.measurement.halves import some_panels
 from intravar.measurement.result import Measurement, OneDecision
 from intravar.measurement.rule import in_places, location_of, suggest_rule
 from intravar.measurement.scores import Fitted, repeated_cases, scores_of
-from intravar.measurement.unrecorded import unrecorded_reasons
+from intravar.measurement.unrecorded import Unrecorded, unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked_each
@@ -216,17 +216,11 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
         cases = cases_behind(main.evidence, prepared.observed, scale, pairs)
     with steps.step("diagnostics", 5):
         diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, rule.probability)
-    noise, unrecorded = _noise(steps, check, main, grounds.group), None
+    noise = _noise(steps, check, main, grounds.group)
+    unrecorded = None
     # Cases seen twice measure what is not recorded.
-    if repeats is None and (group := grounds.group) is not None and main.evidence.upper_limit:
-        with steps.step("leaving covariates out in turn", 8, "unrecorded"):
-            unrecorded = unrecorded_reasons(
-                prepared.observed,
-                prepared.origin,
-                list(rule.weights),
-                group.discordance,
-                request.random_state,
-            )
+    if repeats is None and main.evidence.upper_limit:
+        unrecorded = _unrecorded(steps, check, list(rule.weights), grounds.group)
     levels, periods = None, None
     if prepared.dealt:
         from intravar.measurement.wider.strata import compare_strata
@@ -327,6 +321,18 @@ def _everybody(
         expected += time_of_others(size, n_read, METHODS[check.method])
     with steps.step(words, expected, "beyond the sample"):
         return with_everybody(learned, settings, steps.tell.part)
+
+
+def _unrecorded(
+    steps: _Steps, check: Check, important: list[str], group: Group | None
+) -> Unrecorded | None:
+    """Ask what a reason that is not recorded could explain; None without a figure of all."""
+    if group is None:
+        return None
+    observed, origin = check.prepared.observed, check.prepared.origin
+    seed = check.request.random_state
+    with steps.step("leaving covariates out in turn", 8, "unrecorded"):
+        return unrecorded_reasons(observed, origin, important, group.discordance, seed)
 
 
 def _noise(steps: _Steps, check: Check, main: Fitted, group: Group | None) -> Noise | None:
