@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,8 @@ from intravar.request import SMALLEST_CELL, WINDOW, Request
 from intravar.writing import checked_target, make_private, privacy_words, whole_file
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from intravar.measurement.result import Measurement
     from intravar.preparation.check import Check
     from intravar.publication import Decision, Joint, Published
@@ -86,12 +89,7 @@ def omop(
         date=date,
         schema=schema,
     )
-    with whole_file(out) as beside:
-        make_private(beside)
-        if out.suffix.lower() == ".parquet":
-            patients.table.write_parquet(beside)
-        else:
-            beside.write_text(publication.safe_csv(patients.table), "utf-8")
+    _write_privately(patients.table, out)
     steps = {words: publication.shown(count, SMALLEST_CELL) for words, count in patients.steps}
     yield {"out": str(out), "steps": steps}
     for words, count in steps.items():
@@ -99,21 +97,31 @@ def omop(
     cli.say(f"table of patients (patient-level): {out}")
     if warning := privacy_words(out):
         cli.say(f"warning: {warning}")
-    for name in patients.decisions:
-        if patients.table[name].drop_nulls().n_unique() < 2:
-            about = (
-                "every decision" if len(patients.decisions) == 1 else f"every decision of '{name}'"
-            )
-            cli.say(
+    cli.say(_next_step(patients.table, patients.decisions, out, date))
+
+
+def _write_privately(table: pl.DataFrame, out: Path) -> None:
+    """Write a table that its owner alone can read."""
+    with whole_file(out) as beside:
+        make_private(beside)
+        if out.suffix.lower() == ".parquet":
+            table.write_parquet(beside)
+        else:
+            beside.write_text(publication.safe_csv(table), "utf-8")
+
+
+def _next_step(table: pl.DataFrame, decisions: Sequence[str], out: Path, date: str | None) -> str:
+    """Return the command that goes on with a table of patients, or why none can."""
+    for name in decisions:
+        if table[name].drop_nulls().n_unique() < 2:
+            about = "every decision" if len(decisions) == 1 else f"every decision of '{name}'"
+            return (
                 f"{about} is the same: there is nothing to compare; a longer --window, another "
                 "--drug or --all-users may help"
             )
-            return
+    command = f"intravar check {out} --physician {sources.PHYSICIAN}"
     dated = "" if date is None else f" --date {shlex.quote(date)}"
-    decisions = shlex.quote(",".join(patients.decisions))
-    cli.say(
-        f"next: intravar check {out} --physician {sources.PHYSICIAN} --decision {decisions}{dated}"
-    )
+    return f"next: {command} --decision {shlex.quote(','.join(decisions))}{dated}"
 
 
 def check(
@@ -246,10 +254,7 @@ def measure(
         )
         settings.clear_unfinished()
     if as_json:
-        answer = publication.plain(published)
-        for name, rows in publication.tables_of(published).items():
-            answer[f"{name}_rows" if name in answer else name] = rows.to_dicts()
-        typer.echo(json.dumps(answer, default=str))
+        typer.echo(json.dumps(_answer(published), default=str))
     else:
         console = cli.Console(highlight=False, quiet=quiet)
         _print_all(console, measured, published, out)
@@ -258,6 +263,14 @@ def measure(
             console.say(*(f"{name}: {value:.1f} s" for name, value in measured.seconds.items()))
     if not any(each.n_reportable + each.n_banded for each in published.decisions):
         raise typer.Exit(NOBODY_REPORTABLE)
+
+
+def _answer(published: Published) -> dict[str, Any]:
+    """Return what was published with its tables, for programs."""
+    answer: dict[str, Any] = publication.plain(published)
+    for name, rows in publication.tables_of(published).items():
+        answer[f"{name}_rows" if name in answer else name] = rows.to_dicts()
+    return answer
 
 
 def _print_all(console: cli.Console, results: Measurement, published: Published, out: Path) -> None:

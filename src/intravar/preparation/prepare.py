@@ -107,18 +107,7 @@ def prepare(
         recipe, every, about_copies = learn_recipe(
             plain, roles, forms, table.height / n_decided, chosen=chosen
         )
-        applied = recipe.apply(table) if recipe.kinds else None
-    if table.height and not recipe.kinds:
-        raise InputError(
-            "no covariate is left to compare by: all are constant, empty, identifiers or the same "
-            f"for all rows of whoever decides; name others with {option('covariates')}"
-        )
-    if applied is None:
-        lost = counts.dropped | ({INCOMPLETE: table.height} if table.height else {})
-        reasons = "; ".join(f"{count:,} because {why}" for why, count in lost.items())
-        remedy = f"use {option('missing', 'indicator')} or fewer covariates"
-        raise InputError(f"no row is left ({reasons}); {{remedy}}", remedy=remedy)
-    portion, understood = applied
+        portion, understood = _applied(recipe, table, counts)
     observed, order = in_content_order(portion.observed)
     if len(np.unique(observed.decision)) < 2:
         raise InputError(
@@ -149,6 +138,22 @@ def prepare(
         recipe=replace(recipe, strata=strata),
         about_copies=about_copies,
     ), notes
+
+
+def _applied(recipe: Recipe, table: pl.DataFrame, counts: Counts) -> tuple[Portion, list[Column]]:
+    """Prepare the rows; refuse where no covariate or no row is left."""
+    if table.height and not recipe.kinds:
+        raise InputError(
+            "no covariate is left to compare by: all are constant, empty, identifiers or the same "
+            f"for all rows of whoever decides; name others with {option('covariates')}"
+        )
+    applied = recipe.apply(table) if recipe.kinds else None
+    if applied is None:
+        lost = counts.dropped | ({INCOMPLETE: table.height} if table.height else {})
+        reasons = "; ".join(f"{count:,} because {why}" for why, count in lost.items())
+        remedy = f"use {option('missing', 'indicator')} or fewer covariates"
+        raise InputError(f"no row is left ({reasons}); {{remedy}}", remedy=remedy)
+    return applied
 
 
 def strata_of(values: Callable[[str], pl.Series], roles: Request) -> Strata:

@@ -102,13 +102,7 @@ def take_census(
     known = lazy.join(codes.lazy().rename({"physician": physician}), on=physician, how="inner")
     n_rows, counts = int(tables[0]["n"].sum()), []
     for at, (name, table) in enumerate(zip(decisions, tables, strict=True)):
-        values = table.group_by("decision").agg(pl.col("n").sum(), pl.col("first").min())
-        values = values.sort("first")
-        with counted_among(values["first"].to_list()):
-            coded, words, note = code_decision(
-                values["decision"].alias(name), positive, values["n"]
-            )
-        values = pl.DataFrame({"decision": values["decision"], DECIDED: coded}).drop_nulls()
+        values, words, note = _coded_values(table, name, positive)
         column = f"{DECIDED}{at or ''}"
         renamed = values.lazy().rename({"decision": name, DECIDED: column})
         known = known.join(renamed, on=name, how="left")
@@ -134,6 +128,18 @@ def take_census(
         )
     known = known.filter(pl.any_horizontal(pl.col(each.column).is_not_null() for each in counts))
     return Census(known, named.alias(physician), about_names, n_rows, tuple(counts))
+
+
+def _coded_values(
+    counted: pl.DataFrame, name: str, positive: str | None
+) -> tuple[pl.DataFrame, tuple[str, str], str]:
+    """Return every known value of a decision as 0 or 1; words for 1 and 0; and a note."""
+    values = counted.group_by("decision").agg(pl.col("n").sum(), pl.col("first").min())
+    values = values.sort("first")
+    with counted_among(values["first"].to_list()):
+        coded, words, note = code_decision(values["decision"].alias(name), positive, values["n"])
+    known = pl.DataFrame({"decision": values["decision"], DECIDED: coded}).drop_nulls()
+    return known, words, note
 
 
 def rows_of(census: Census, codes: Sequence[int] | IntArray) -> pl.LazyFrame:

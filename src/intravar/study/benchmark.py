@@ -24,7 +24,7 @@ import polars as pl
 from intravar.errors import InputError, renamed
 from intravar.estimators import STUDY_METHODS, Estimator, make_estimator
 from intravar.processes import Listener, count_workers
-from intravar.runs.engines import make_engine
+from intravar.runs.engines import Engine, make_engine
 from intravar.runs.store import PartsFolder, locked, software_versions
 from intravar.study.grids import markdown
 from intravar.study.results import Study
@@ -158,28 +158,9 @@ def benchmark(
         notes += [f"{len(pending)} units to do, {workers} at a time"] * bool(pending)
         # With a time, if only that of nothing, it is also said where short steps are not.
         tell.step("; ".join(notes), 0.0)
-        left, seconds, failed = [unit.name for unit in pending], 0.0, 0
-        for name, scores, record in work.run(run_unit, pending) if pending else ():
-            store.write(name, scores, record)
-            left.remove(name)
-            for run in record["runs"]:
-                if run["error"]:
-                    failed += 1
-                    where = f"{run['condition']}, replicate {run['replicate']}, {run['method']}"
-                    tell.note(f"failed: {where}: {run['error']}")
-            # Units that are left are expected to take as long as those before.
-            done, seconds = len(pending) - len(left), seconds + record["seconds"]
-            running = ", ".join(name.rsplit(".", 1)[0] for name in left[:workers])
-            words = "; ".join(filter(None, (f"{failed} failed" * bool(failed), running)))
-            tell.part(done, len(pending), seconds / done * len(left) / workers, words)
-        # The command line that does the same.
-        names, labels = (
-            [each if isinstance(each, str) else each.name for each in given]
-            for given in (conditions, methods)
-        )
-        text = ["intravar", "benchmark", *names, "--methods", ",".join(labels)]
-        text += ["--replicates", str(replicates), "--out", str(out)]
-        command = shlex.join(text + ["--resample-patients"] * (replicates_are == "resampled"))
+        if pending:
+            _run_units(work, pending, store, tell, workers)
+        command = _command_line(conditions, methods, replicates, replicates_are, out)
         about = manifest(chosen, estimators, replicates, replicates_are, command)
         return _write_study(store, about)
 
@@ -250,6 +231,45 @@ class Store:
         typed = all(isinstance(record.get(key), kind) for key, kind in _RECORD.items())
         whole = typed and all(set(run) >= _RUN for run in record["runs"])
         return record if whole else None
+
+
+def _run_units(
+    engine: Engine, units: Sequence[Unit], store: Store, tell: Listener, workers: int
+) -> None:
+    """Run units, keep the result of each, and say how it goes."""
+    left = [unit.name for unit in units]
+    seconds, failed = 0.0, 0
+    for name, scores, record in engine.run(run_unit, units):
+        store.write(name, scores, record)
+        left.remove(name)
+        for run in record["runs"]:
+            if run["error"]:
+                failed += 1
+                where = f"{run['condition']}, replicate {run['replicate']}, {run['method']}"
+                tell.note(f"failed: {where}: {run['error']}")
+        # Units that are left are expected to take as long as those before.
+        done = len(units) - len(left)
+        seconds += record["seconds"]
+        running = ", ".join(name.rsplit(".", 1)[0] for name in left[:workers])
+        words = "; ".join(filter(None, (f"{failed} failed" * bool(failed), running)))
+        tell.part(done, len(units), seconds / done * len(left) / workers, words)
+
+
+def _command_line(
+    conditions: Sequence[str | Scenario],
+    methods: Sequence[str | Estimator],
+    replicates: int,
+    replicates_are: Replicates,
+    out: str | os.PathLike[str],
+) -> str:
+    """Return the command line that does the same."""
+    names, labels = (
+        [each if isinstance(each, str) else each.name for each in given]
+        for given in (conditions, methods)
+    )
+    text = ["intravar", "benchmark", *names, "--methods", ",".join(labels)]
+    text += ["--replicates", str(replicates), "--out", str(out)]
+    return shlex.join(text + ["--resample-patients"] * (replicates_are == "resampled"))
 
 
 def _finished(record: Record) -> list[tuple[Any, ...]]:

@@ -180,21 +180,13 @@ def run_unit(unit: Unit) -> tuple[str, pl.DataFrame, dict[str, Any]]:
         recorded, completed = _observed(cohort)
     for method in unit.methods:
         begin = time.perf_counter()
-        estimator: Estimator = clone(method)
-        if "random_state" in estimator.get_params():
-            seed = derived_seed(unit.seed, unit.condition.name, "estimator", str(unit.replicate))
-            estimator.set_params(random_state=seed)
-        try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                estimator.fit_observed(recorded if method.accepts_missing else completed)
-        except Exception as problem:
-            ran(method.name, begin, f"{type(problem).__name__}: {problem}")
+        observed = recorded if method.accepts_missing else completed
+        estimator, messages, error = _fit(unit, method, observed)
+        ran(method.name, begin, error)
+        if error is not None:
             continue
-        ran(method.name, begin)
         profile = estimator.profile_.rename({"score_low": "low", "score_high": "high"})
         scores.append(_beside(profile, method.name, truth, rate=method.scale == "discordance"))
-        messages = sorted({str(warning.message) for warning in caught})
         details[method.name] = estimator.details() | ({"warnings": messages} if messages else {})
     table = pl.concat(scores, how="diagonal_relaxed").with_columns(
         pl.lit(value).alias(name) for name, value in where.items()
@@ -214,6 +206,23 @@ def run_unit(unit: Unit) -> tuple[str, pl.DataFrame, dict[str, Any]]:
         "details": details,
     }
     return unit.name, table.select(pl.col(n).cast(t) for n, t in SCORE_SCHEMA.items()), record
+
+
+def _fit(
+    unit: Unit, method: Estimator, observed: Observed
+) -> tuple[Estimator, list[str], str | None]:
+    """Fit a copy of a method with the unit's seed; return it, its warnings and its error."""
+    estimator: Estimator = clone(method)
+    if "random_state" in estimator.get_params():
+        seed = derived_seed(unit.seed, unit.condition.name, "estimator", str(unit.replicate))
+        estimator.set_params(random_state=seed)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            estimator.fit_observed(observed)
+    except Exception as problem:
+        return estimator, [], f"{type(problem).__name__}: {problem}"
+    return estimator, sorted({str(warning.message) for warning in caught}), None
 
 
 def _baselines(cohort: Cohort, truth: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
