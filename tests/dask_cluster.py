@@ -1,5 +1,6 @@
 """A real Dask scheduler with worker processes."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -45,6 +46,7 @@ class Cluster:
             self.workers.append(start("dask_worker", *self.file, *settings, *place))
         import distributed
 
+        gc.collect()  # clients that failed to open close themselves now, not while this one starts
         with distributed.Client(scheduler_file=self.file[1], timeout=60) as client:
             deadline = time.monotonic() + 60
             while len(client.scheduler_info()["workers"]) != n_workers:

@@ -1,6 +1,7 @@
 """Where tasks are worked on: processes of this machine, or a Dask cluster."""
 
 import asyncio
+import gc
 import os
 import time
 import warnings
@@ -125,6 +126,9 @@ class DaskEngine(Engine):
             raise InputError(
                 "the Dask engine needs Dask; install it with: pip install 'intravar[dask]'"
             ) from error
+        # A client that could not be opened closes itself when it is collected. Were that while
+        # another one starts, both would wait for one lock for ever.
+        gc.collect()
         if self.address is None:
             with interrupts_for_the_owner():
                 cluster = LocalCluster(
