@@ -31,7 +31,7 @@ from intravar.learning.boosted_trees import (
     _slopes,
     grow_trees,
 )
-from intravar.prediction import trees as prediction_trees
+from intravar.prediction import candidates
 from intravar.processes import peak_memory_mb
 
 SIZES = ((10_000, 20), (50_000, 100))
@@ -164,5 +164,5 @@ def _values(bins: Bins, growth: Growth) -> npt.NDArray[np.float32]:
 
 def _use(name: str) -> None:
     """Let all methods grow their trees by the one or the other."""
-    for module in (rule_learners, prediction_trees):
+    for module in (rule_learners, candidates):
         module.grow_trees = grow_trees if name == OURS else lightgbm_trees  # type: ignore[attr-defined]

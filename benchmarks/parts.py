@@ -24,7 +24,7 @@ from intravar.learning import personal_rules
 from intravar.observed import Observed
 from intravar.prediction import candidates, held_out
 from intravar.prediction.bound import learn_reader
-from intravar.prediction.trees import common_trees
+from intravar.prediction.candidates import common_trees
 from intravar.study.simulation import find_condition, noise_truth
 
 #: Draws are counted from here: settings were chosen on other ones.
@@ -83,7 +83,7 @@ PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
     ),
     "parameters drawn": (
         "stress-personal-weights-small",
-        _set(personal_rules, "sampled_hyper", lambda Z, y, code, rows, n, start, seed: start),
+        _set(personal_rules, "sampled_hyper", lambda table, start, seed: start),
     ),
     "weights stretched": (
         "stress-personal-weights-small",

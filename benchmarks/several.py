@@ -138,7 +138,7 @@ def known_rule(cohort: Cohort, name: str, *, together: bool) -> FloatArray:
 def _alone(predicted: PredictedDecisions, k: int) -> tuple[FloatArray, FloatArray]:
     """Return one decision's bound as counted, and shrunken as a measurement gives it."""
     J = len(predicted.physician)
-    found = bound(losses_of(predicted.own[:, k], predicted.decided[:, k]), predicted.code, J)
+    found = bound(losses_of(predicted.own[:, k], predicted.decided[:, k], predicted.code, J))
     score, low, high = predicted.alone[k].T
     profile = pl.DataFrame(
         {

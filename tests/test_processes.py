@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from intravar.learning.personal_rules import fit_rules, learn_hyper
+from intravar.learning.personal_rules import Table, fit_rules, learn_hyper
 from intravar.processes import interrupts_wait
 
 
@@ -34,8 +34,8 @@ def test_an_interrupt_of_a_fit_is_an_interrupt():
     """Not a SystemError, which compiled code raises if it is interrupted while it returns."""
     random = np.random.default_rng(0)
     design, y = random.normal(size=(400, 3)), random.integers(0, 2, 400)
-    given = design, y, np.repeat(np.arange(4), 100), np.arange(400), 4
-    hyper = learn_hyper(*given)
+    table = Table(design, y, np.repeat(np.arange(4), 100), np.arange(400), 4)
+    hyper = learn_hyper(table)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         for _ in range(60):
@@ -43,7 +43,7 @@ def test_an_interrupt_of_a_fit_is_an_interrupt():
             with pytest.raises(KeyboardInterrupt):  # noqa: PT012
                 timer.start()
                 while True:
-                    fit_rules(*given, hyper)
+                    fit_rules(table, hyper)
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -19,7 +19,7 @@ from intravar.learning.boosted_trees import (
     telling,
 )
 from intravar.observed import Observed
-from intravar.prediction.trees import common_trees, grown
+from intravar.prediction.candidates import common_trees, grown
 from reference.boosted_trees import score as literal_score
 from reference.screening import best_gain
 

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from intravar.estimators.noise import components, level_variance
 from intravar.learning.boosted_trees import Rates, bin_edges, binned
-from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
+from intravar.learning.personal_rules import Hyper, Table, fit_rules, learn_hyper
 from intravar.learning.personal_rules_kernel import _objective
 from intravar.prediction.bound import bound, losses_of
-from intravar.prediction.candidates import fit_blend
+from intravar.prediction.candidates import fit_blend, grown
 from intravar.prediction.own_forests import own_forests
 from intravar.prediction.tasks import column_scales, scaled_columns, telling_columns
-from intravar.prediction.trees import grown
 from reference.personal_prediction import log_posterior, posterior_mode, probability
 
 
@@ -44,7 +43,7 @@ def test_personal_rules_reach_the_mode_of_the_literal_twin(seed):
     _, Z, y = made(seed)
     hyper = Hyper(np.array([0.0, 1.0, 0.0, -3.0, 2.0]), np.diag([0.3, 0.5, 0.2, 0.4, 0.4]) ** 2)
     code = np.zeros(len(y), dtype=np.int64)
-    rules = fit_rules(Z, y, code, np.arange(len(y)), 1, hyper)
+    rules = fit_rules(Table(Z, y, code, np.arange(len(y)), 1), hyper)
     precision = np.linalg.inv(hyper.covariance).tolist()
     twin = posterior_mode(Z.tolist(), y.tolist(), hyper.mean, hyper.mean, precision)
     value = log_posterior(Z.tolist(), y.tolist(), rules.theta[0], hyper.mean, precision)
@@ -59,8 +58,9 @@ def test_personal_rules_reach_the_mode_of_the_literal_twin(seed):
 def test_a_physician_without_patients_has_the_common_rule():
     _, Z, y = made(1)
     code = np.repeat([0, 1], 30)
-    hyper = learn_hyper(Z, y, code, np.arange(60), 3)
-    rules = fit_rules(Z, y, code, np.arange(60), 3, hyper)
+    table = Table(Z, y, code, np.arange(60), 3)
+    hyper = learn_hyper(table)
+    rules = fit_rules(table, hyper)
     assert np.array_equal(rules.theta[2], hyper.mean)
 
 
@@ -72,11 +72,12 @@ def test_the_common_part_finds_rules_that_differ_and_rules_that_do_not():
     own = random.choice([-2.0, 2.0], 30)
     eta = own[code] * z[:, 0] + 2 * z[:, 1]
     y = (random.random(6000) < 0.02 + 0.9 / (1 + np.exp(-eta))).astype(np.int64)
-    hyper = learn_hyper(Z, y, code, np.arange(6000), 30)
+    table = Table(Z, y, code, np.arange(6000), 30)
+    hyper = learn_hyper(table)
     spread = np.sqrt(np.diag(hyper.covariance))
     assert spread[1] > 1.2
     assert spread[2] < 0.5
-    rules = fit_rules(Z, y, code, np.arange(6000), 30, hyper)
+    rules = fit_rules(table, hyper)
     assert (np.sign(rules.theta[:, 1]) == np.sign(own)).all()
 
 
@@ -87,7 +88,7 @@ def test_columns_know_gaps_constants_and_outliers():
     assert np.isfinite(columns).all()
     assert columns.std(axis=0) == pytest.approx(1)
     y, code = np.array([0, 1, 0, 1]), np.zeros(4, dtype=np.int64)
-    assert telling_columns(columns, y, code, np.arange(4), 1).tolist() == [0, 1, 2]
+    assert telling_columns(Table(columns, y, code, np.arange(4), 1)).tolist() == [0, 1, 2]
 
 
 def test_trees_learn_and_weigh_by_rates():
@@ -111,9 +112,9 @@ def test_an_own_forest_finds_a_conjunction():
     X = random.standard_normal((600, 5))
     y = ((X[:, 1] > -0.3) & (X[:, 3] < 0.3)).astype(np.int64)
     code = np.zeros(600, dtype=np.int64)
-    found = own_forests(X, y, code, np.arange(500), np.arange(500, 600), 2, 0.5)
+    found = own_forests(Table(X, y, code, np.arange(500), 2), np.arange(500, 600), 0.5)
     assert np.mean((found - y[500:]) ** 2) < 0.05
-    nobody = own_forests(X, y, code + 1, np.arange(0), np.arange(3), 2, 0.5)
+    nobody = own_forests(Table(X, y, code + 1, np.arange(0), 2), np.arange(3), 0.5)
     assert nobody == pytest.approx(0.5)
 
 
@@ -132,7 +133,7 @@ def test_the_bound_is_twice_the_squared_error_before_chance_is_held_back(seed):
     random = np.random.default_rng(seed)
     q, code = random.uniform(0.05, 0.95, 40), np.repeat(np.arange(4), 10)
     y = random.integers(0, 2, 40)
-    found = bound(losses_of(q, y), code, 4)
+    found = bound(losses_of(q, y, code, 4))
     for j in range(4):
         own = code == j
         assert found.raw[j] == pytest.approx(2 * np.mean((y[own] - q[own]) ** 2))

@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.learning.boosted_trees import MISSING_BIN, Rates, bin_edges, binned
-from intravar.learning.personal_rules import fit_rules, start_hyper
+from intravar.learning.personal_rules import Table, fit_rules, start_hyper
 from intravar.prediction.bound import Left, bound, learn_reader, losses_of
-from intravar.prediction.candidates import summed
+from intravar.prediction.candidates import grown, summed
 from intravar.prediction.own_forests import LEAST_LEAF, SEED, own_forests
 from intravar.prediction.tasks import column_scales, scaled_columns
-from intravar.prediction.trees import grown
 from reference.boosted_trees import score as literal_score
 from reference.own_forest import LEAST, shares
 
@@ -57,7 +56,7 @@ def test_own_forests_equal_the_literal_twin(seed, n, p):
     y = (random.random(n + 7) < 1 / (1 + np.exp(-3 * X[:, 0]))).astype(np.int64)
     code = np.zeros(n + 7, dtype=np.int64)
     rows, asked = np.arange(n), np.arange(n, n + 7)
-    found = own_forests(X, y, code, rows, asked, 1, 0.5)
+    found = own_forests(Table(X, y, code, rows, 1), asked, 0.5)
     twin = shares(X[:n].tolist(), y[:n].tolist(), X[n:].tolist(), 50, int(SEED))
     assert found.tolist() == twin
 
@@ -80,7 +79,7 @@ def test_the_average_colleague_is_the_mean_of_colleagues():
     random = np.random.default_rng(3)
     Z = np.column_stack([np.ones(90), random.standard_normal((90, 3))])
     y, code = random.integers(0, 2, 90), np.repeat(np.arange(6), 15)
-    rules = fit_rules(Z, y, code, np.arange(90), 6, start_hyper(4))
+    rules = fit_rules(Table(Z, y, code, np.arange(90), 6), start_hyper(4))
     among, rows = np.array([0, 2, 5]), np.arange(4, 50)
     found = rules.take(among).average(Z, rows)
     each = [rules.predict(Z, np.full(90, physician), rows) for physician in among]
@@ -100,15 +99,15 @@ def test_losses_are_read_of_any_panel(asked):
     q = random.uniform(0.05, 0.95, 360)
     y = (random.random(360) < 0.7 * q + 0.3 * random.random(12)[code]).astype(np.int64)
     left = Left(random.uniform(0.1, 0.4, 12), np.zeros(12)) if asked else None
-    reader = learn_reader(losses_of(q, y), code, 12, left)
-    whole = bound(losses_of(q, y), code, 12, left)
+    reader = learn_reader(losses_of(q, y, code, 12), left)
+    whole = bound(losses_of(q, y, code, 12), left)
     one = np.flatnonzero(code == 4)
     alone = reader.of(
-        losses_of(q[one], y[one]), code[one] - 4, 1, None if left is None else left.value[4:5]
+        losses_of(q[one], y[one], code[one] - 4, 1), None if left is None else left.value[4:5]
     )
     for name in ("score", "raw", "effective"):
         assert getattr(alone, name)[0] == pytest.approx(getattr(whole, name)[4], rel=1e-12)
     empty = reader.of(
-        losses_of(np.full(1, 0.5), np.ones(1, dtype=np.int64)), np.ones(1, int), 3, None
+        losses_of(np.full(1, 0.5), np.ones(1, dtype=np.int64), np.ones(1, int), 3), None
     )
     assert np.isfinite(empty.score).all()

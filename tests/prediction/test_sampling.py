@@ -6,7 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from intravar.learning.personal_rules import fit_rules, learn_hyper, sampled_hyper, stretched
+from intravar.learning.personal_rules import (
+    Table,
+    fit_rules,
+    learn_hyper,
+    sampled_hyper,
+    stretched,
+)
 from intravar.learning.personal_rules_kernel import draw_panels
 from intravar.observed import Observed
 from intravar.prediction.bound import SHARE_SD, TAKEN_OFF, Left, bound, losses_of, share_of
@@ -81,8 +87,9 @@ def test_draws_find_how_sharp_rules_are():
     z, y, code, p = sharp()
     Z = np.column_stack([np.ones(len(y)), z])
     rows = np.arange(len(y))
-    modes = learn_hyper(Z, y, code, rows, 60)
-    draws = sampled_hyper(Z, y, code, rows, 60, modes, 0)
+    table = Table(Z, y, code, rows, 60)
+    modes = learn_hyper(table)
+    draws = sampled_hyper(table, modes, 0)
     assert draws.mean[1] > 1.3 * modes.mean[1]
     observed = Observed.of(z, y, code)
     task = View.of(observed).task(observed, 5, 0)
@@ -98,11 +105,12 @@ def test_what_is_shared_with_held_out_errors():
     random = np.random.default_rng(9)
     Z = np.column_stack([np.ones(len(p)), z])
     rows, q = np.arange(len(p)), np.clip(p, 0.1, 0.8)
-    hyper = learn_hyper(Z, (random.random(len(p)) < p).astype(np.int64), code, rows, 12)
+    first = (random.random(len(p)) < p).astype(np.int64)
+    hyper = learn_hyper(Table(Z, first, code, rows, 12))
     left, error, said = [], [], []
     for _ in range(150):
         y = (random.random(len(p)) < p).astype(np.int64)
-        rules = fit_rules(Z, y, code, rows, 12, hyper)
+        rules = fit_rules(Table(Z, y, code, rows, 12), hyper)
         fitted, slopes = rules.slopes(Z, code)
         left.append(np.bincount(code, 2 * fitted * (1 - fitted)) / 60)
         error.append(np.bincount(code, 2 * (y - q) ** 2) / 60)
@@ -121,8 +129,8 @@ def test_rules_without_an_error_stay_finite():
     random = np.random.default_rng(4)
     Z = np.column_stack([np.ones(300), random.standard_normal(300)])
     y, code = (Z[:, 1] > 0).astype(np.int64), np.repeat(np.arange(10), 30)
-    modes = learn_hyper(Z, y, code, np.arange(300), 10)
-    found = sampled_hyper(Z, y, code, np.arange(300), 10, modes, 0)
+    table = Table(Z, y, code, np.arange(300), 10)
+    found = sampled_hyper(table, learn_hyper(table), 0)
     assert np.isfinite(found.mean).all()
     assert np.linalg.eigvalsh(found.covariance).min() > 0
 
@@ -154,7 +162,7 @@ def test_another_expectation_moves_ranks_and_not_the_level():
     q = np.full(len(p), 0.4)
     truth = np.bincount(code, 2 * p * (1 - p)) / 50
     plain, helped = (
-        bound(losses_of(q, y), code, 80, left) for left in (None, Left(truth, np.zeros(80)))
+        bound(losses_of(q, y, code, 80), left) for left in (None, Left(truth, np.zeros(80)))
     )
     assert helped.score.mean() == pytest.approx(plain.score.mean(), abs=0.01)
     assert np.array_equal(helped.raw, plain.raw)

@@ -69,7 +69,7 @@ def test_one_decision_is_the_bound_there_was(seed: int) -> None:
     q, code = random.uniform(0.05, 0.95, 40), np.repeat(np.arange(4), 10)
     y = (random.random(40) < q).astype(np.int64)
     table = np.column_stack([1 - q, q])
-    alone = bound(losses_of(q, y), code, 4)
+    alone = bound(losses_of(q, y, code, 4))
     for joint in (
         differ_bound(table, y, code, 4),
         difference_bound(q[:, None], table, y, code, 4),
@@ -184,6 +184,6 @@ def test_decisions_that_go_together_closely_are_told_however_rare(rate: float) -
     assert independent == pytest.approx(differ(chained(apart(marginal))).mean(), abs=0.02)
     assert independent - together > 0.07
     chance = chain[1][np.arange(len(code)), first]
-    given_first = bound(losses_of(chance, decided[:, 1]), code, 20).score.mean()
+    given_first = bound(losses_of(chance, decided[:, 1], code, 20)).score.mean()
     real = 2 * (p * 0.8 * 0.2 + (1 - p) * 0.02 * 0.98).mean()
     assert given_first == pytest.approx(real, abs=0.015)

@@ -14,12 +14,11 @@ from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.observed import Observed
 from intravar.prediction import held_out
 from intravar.prediction.bound import Bound, cell_bound, panel_means
-from intravar.prediction.candidates import log_likelihood
+from intravar.prediction.candidates import MOST as MOST_TREES
+from intravar.prediction.candidates import ROWS_PER_TREE, log_likelihood
 from intravar.prediction.held_out import losses_without
 from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
 from intravar.prediction.tasks import MOST_COMMON
-from intravar.prediction.trees import MOST as MOST_TREES
-from intravar.prediction.trees import ROWS_PER_TREE
 from intravar.wording import Sentence
 
 #: What measurement and publication ask of predictions, beside the scores of the method.

@@ -289,13 +289,13 @@ def _of_decision(
     code, y = predicted.code[rows], predicted.decided[rows, k]
     alone = np.minimum(predicted.alone[k], 0.5)
     # Chance is held back in full: this is an estimate, beside the bound that is none.
-    shrunk = bound(losses_of(across.predicted[rows, k], y), code, J, None, 0.0)
+    shrunk = bound(losses_of(across.predicted[rows, k], y, code, J), least_kept=0.0)
     given = np.full(J, np.nan)
     if k:
         before = positions(predicted.decided[complete, :k])
         chance = chain[k][np.arange(len(complete)), before]
-        losses = losses_of(chance, predicted.decided[complete, k])
-        given = bound(losses, predicted.code[complete], J).score
+        whose = predicted.code[complete]
+        given = bound(losses_of(chance, predicted.decided[complete, k], whose, J)).score
     return _frame(
         {
             "physician": predicted.physician,

@@ -22,9 +22,6 @@ from intravar.latent.rule_learners import Standard
 from intravar.learning import personal_rules
 from intravar.panels import Panels
 
-#: Design, decisions and physicians of all patients.
-Table = tuple[FloatArray, IntArray, IntArray]
-
 #: At most so many camps, and how often physicians are put into them anew.
 MOST_CAMPS, CAMP_ROUNDS = 4, 2
 #: What another camp must gain in log-likelihood, beside what Schwarz's criterion asks for.
@@ -83,13 +80,13 @@ class CommonWeights:
         `shared` is the shared rule's logit, as known without the decisions of the others.
         """
         logit = Standard.of(shared[:, None])
-        table = design_of(z[:, columns], shared, logit), panels.y, panels.code
-        rows, J = np.flatnonzero(known), len(panels)
+        design, rows = design_of(z[:, columns], shared, logit), np.flatnonzero(known)
+        table = personal_rules.Table(design, panels.y, panels.code, rows, len(panels))
         camps = []
-        member, starts = divide_into_camps(table, rows, J)
+        member, starts = divide_into_camps(table)
         for number, start in enumerate(starts):
-            own = rows[member[panels.code[rows]] == number]
-            drawn = personal_rules.hyper_rounds(*table, own, J, _sharper(start), random, SAMPLING)
+            own = table._replace(rows=rows[member[panels.code[rows]] == number])
+            drawn = personal_rules.hyper_rounds(own, _sharper(start), random, SAMPLING)
             some = tuple(drawn[:: max(1, len(drawn) // CHAINS)][:CHAINS])
             share = float(np.mean(member == number))
             camps.append(Camp(share, some, personal_rules.Hyper.average(drawn)))
@@ -114,7 +111,7 @@ def design_of(z: FloatArray, shared: FloatArray, standard: Standard) -> FloatArr
 
 
 def divide_into_camps(
-    table: Table, rows: IntArray, n_physicians: int
+    table: personal_rules.Table,
 ) -> tuple[IntArray, list[personal_rules.Hyper]]:
     """Return every physician's camp, and what is common to each; as many as are worth it.
 
@@ -123,8 +120,9 @@ def divide_into_camps(
     everybody's decisions likelier by more than a mean and a variance of every parameter are worth
     by Schwarz's criterion (Annals of Statistics 1978;6:461-464), doubled.
     """
-    everybody = personal_rules.learn_hyper(*table, rows, n_physicians)
-    rules = personal_rules.fit_rules(*table, rows, n_physicians, everybody)
+    rows, n_physicians = table.rows, table.n
+    everybody = personal_rules.learn_hyper(table)
+    rules = personal_rules.fit_rules(table, everybody)
     price = CAMP_PRICE * len(everybody.mean) * np.log(n_physicians)
     best = np.zeros(n_physicians, dtype=np.int64), [everybody]
     most = rules.evidence.sum()
@@ -132,12 +130,10 @@ def divide_into_camps(
         camp = personal_rules.find_camps(rules.theta, n_camps)[0]
         for _ in range(CAMP_ROUNDS):
             _, camp, size = np.unique(camp, return_inverse=True, return_counts=True)
-            by_patient = camp[table[2][rows]]
-            hypers = [
-                personal_rules.learn_hyper(*table, rows[by_patient == k], n_physicians, everybody)
-                for k in range(len(size))
-            ]
-            fits = [personal_rules.fit_rules(*table, rows, n_physicians, hyper) for hyper in hypers]
+            by_patient = camp[table.code[rows]]
+            parts = [table._replace(rows=rows[by_patient == k]) for k in range(len(size))]
+            hypers = [personal_rules.learn_hyper(part, everybody) for part in parts]
+            fits = [personal_rules.fit_rules(table, hyper) for hyper in hypers]
             evidence = np.array([each.evidence for each in fits]).T + np.log(size / n_physicians)
             camp = np.argmax(evidence, axis=1)
         kept, camp = np.unique(camp, return_inverse=True)
@@ -169,7 +165,8 @@ def read_panel(
     likely the decisions are in each. Of so many draws as are `tested`, P(yes) is kept.
     """
     own, nobody = np.flatnonzero(known), np.zeros(len(y), dtype=np.int64)
-    rules = [personal_rules.fit_rules(Z, y, nobody, own, 1, camp.middle) for camp in camps]
+    table = personal_rules.Table(Z, y, nobody, own, 1)
+    rules = [personal_rules.fit_rules(table, camp.middle) for camp in camps]
     chance = softmax(
         [each.evidence[0] + np.log(c.share) for each, c in zip(rules, camps, strict=True)]
     )

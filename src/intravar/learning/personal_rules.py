@@ -59,10 +59,9 @@ LARGEST_STRETCH = 0.2
 
 
 @interrupts_wait()
-def _fit_panels(*given: Any) -> tuple[FloatArray, ...]:
+def _fit_panels(*given: Any) -> Any:
     """Fit panels; an interrupt waits until the loop has handed back its arrays."""
-    fitted: tuple[FloatArray, ...] = fit_panels(*given)
-    return fitted
+    return fit_panels(*given)
 
 
 @dataclass(frozen=True)
@@ -86,9 +85,33 @@ ESTIMATED = Sampling()
 
 
 #: Design and decisions of all rows; rows in order of physician, and where each physician's begin.
-Table = tuple[FloatArray, IntArray, IntArray, IntArray]
+Sorted = tuple[FloatArray, IntArray, IntArray, IntArray]
 #: Gaussians to move by: roots of their covariances, middles, and how they differ from the prior.
 Ellipse = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+
+
+class Table(NamedTuple):
+    """What rules are learned from: a design, whose first column is constant, and decisions on it.
+
+    `code` is the physician of every patient, of `n` in all; the patients of `rows` count.
+    """
+
+    Z: FloatArray
+    y: IntArray
+    code: IntArray
+    rows: IntArray
+    n: int
+
+    def sorted(self) -> Sorted:
+        """Return the rows in order of physician, and where each physician's begin and end."""
+        # One layout of Z: for every other one the loops would be compiled once more.
+        Z = np.ascontiguousarray(self.Z)
+        return Z, self.y, *sorted_panels(self.code, self.rows, self.n)
+
+    def of_present(self) -> Sorted:
+        """Return the same without physicians who have no rows."""
+        Z, y, order, begin = self.sorted()
+        return Z, y, order, np.unique(begin)
 
 
 class Hyper(NamedTuple):
@@ -157,32 +180,22 @@ def sorted_panels(code: IntArray, rows: IntArray, n_physicians: int) -> tuple[In
     return order, np.concatenate([[0], np.cumsum(sizes)])
 
 
-def _table(Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, n: int) -> Table:
-    """Return the table of some rows, without physicians who have none."""
-    order, begin = sorted_panels(code, rows, n)
-    # One layout of Z: for every other one the loops would be compiled once more.
-    return np.ascontiguousarray(Z), y, order, np.unique(begin)
-
-
 def start_hyper(n_columns: int) -> Hyper:
     """Return where the search for the common part begins."""
     sd = np.r_[np.full(n_columns, SLOPE_SD), RATE_SD, RATE_SD]
     return Hyper(np.r_[np.zeros(n_columns), START_LOW, START_HIGH], np.diag(sd**2))
 
 
-def learn_hyper(
-    Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, n: int, start: Hyper | None = None
-) -> Hyper:
-    """Estimate mean and covariance of the parameters of `n` physicians from some rows.
+def learn_hyper(table: Table, start: Hyper | None = None) -> Hyper:
+    """Estimate mean and covariance of the physicians' parameters; without rows they are left out.
 
-    The first column of Z is constant; physicians without rows are left out. A neighbouring fit to
-    begin with saves rounds.
+    A neighbouring fit to begin with saves rounds.
     """
-    hyper, table = start or start_hyper(Z.shape[1]), _table(Z, y, code, rows, n)
-    theta = np.tile(hyper.mean, (len(table[3]) - 1, 1))
+    hyper, panels = start or start_hyper(table.Z.shape[1]), table.of_present()
+    theta = np.tile(hyper.mean, (len(panels[3]) - 1, 1))
     for _ in range(ROUNDS):
         precision = np.linalg.inv(hyper.covariance)
-        fitted = _fit_panels(*table, theta, hyper.mean, precision, 3)
+        fitted = _fit_panels(*panels, theta, hyper.mean, precision, 3)
         covariance, _, gradient, information = fitted
         away = theta - hyper.mean
         shift = away.mean(axis=0)
@@ -202,27 +215,17 @@ def learn_hyper(
     return hyper
 
 
-def sampled_hyper(
-    Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, n: int, start: Hyper, seed: int
-) -> Hyper:
-    """Estimate the same from draws of the parameters of `n` physicians, which `seed` names."""
-    random = stream(seed, "prediction", "draws")
-    return Hyper.average(hyper_rounds(Z, y, code, rows, n, start, random))
+def sampled_hyper(table: Table, start: Hyper, seed: int) -> Hyper:
+    """Estimate the same from draws of the physicians' parameters, which `seed` names."""
+    return Hyper.average(hyper_rounds(table, start, stream(seed, "prediction", "draws")))
 
 
 def hyper_rounds(
-    Z: FloatArray,
-    y: IntArray,
-    code: IntArray,
-    rows: IntArray,
-    n: int,
-    start: Hyper,
-    random: np.random.Generator,
-    how: Sampling = ESTIMATED,
+    table: Table, start: Hyper, random: np.random.Generator, how: Sampling = ESTIMATED
 ) -> list[Hyper]:
     """Return mean and covariance of the physicians' parameters as drawn in the later rounds."""
-    table = _table(Z, y, code, rows, n)
-    J, m = len(table[3]) - 1, len(start.mean)
+    panels = table.of_present()
+    J, m = len(panels[3]) - 1, len(start.mean)
     hyper = Hyper(start.mean.copy(), start.covariance)
     hyper.mean[-2:] = np.clip(hyper.mean[-2:], -START_LIMIT, START_LIMIT)
     theta, mode = (np.tile(hyper.mean, (J, 1)) for _ in range(2))
@@ -231,14 +234,14 @@ def hyper_rounds(
         ellipses = [prior_ellipse(hyper.mean, hyper.covariance, J)]
         if how.near and number % LOOK_AGAIN == 0:
             precision = np.linalg.inv(hyper.covariance)
-            spread = _fit_panels(*table, mode, hyper.mean, precision, 5)[0]
+            spread = _fit_panels(*panels, mode, hyper.mean, precision, 5)[0]
         if how.near:
             ellipses.append(near_ellipse(hyper.mean, hyper.covariance, mode, spread))
         for ellipse, moves in zip(ellipses, (how.moves, how.near), strict=False):
-            move_along(ellipse, moves, theta, table, random)
+            move_along(ellipse, moves, theta, panels, random)
         if how.near:
             put_upright(theta)
-        theta[:, :-2] *= _stretch(table, theta, how.largest)
+        theta[:, :-2] *= _stretch(panels, theta, how.largest)
         mean = theta.mean(axis=0)
         covariance = held_back_covariance(theta - mean, np.zeros((m, m)), how.sd)
         if how.near:
@@ -281,18 +284,18 @@ def near_ellipse(
 
 
 def move_along(
-    ellipse: Ellipse, moves: int, theta: FloatArray, table: Table, random: np.random.Generator
+    ellipse: Ellipse, moves: int, theta: FloatArray, panels: Sorted, random: np.random.Generator
 ) -> None:
     """Move the parameters of every physician so often, in place; see :func:`draw_panels`."""
     root, middle, pull, bend = ellipse
     steps = random.standard_normal((len(theta), moves, theta.shape[1])) @ np.swapaxes(root, -1, -2)
     chances = random.random((len(theta), moves, CHANCES))
-    draw_panels(*table, theta, middle, pull, bend, steps, chances)
+    draw_panels(*panels, theta, middle, pull, bend, steps, chances)
 
 
-def _stretch(table: Table, theta: FloatArray, most: float) -> float:
+def _stretch(panels: Sorted, theta: FloatArray, most: float) -> float:
     """Return the factor of everybody's weights under which the decisions are likeliest, nearly."""
-    below, here, above = stretched(table, theta, np.exp([-TRIED, 0.0, TRIED]))
+    below, here, above = stretched(panels, theta, np.exp([-TRIED, 0.0, TRIED]))
     bend, slope = above - 2 * here + below, 0.5 * (above - below)
     step = -TRIED * slope / bend if bend < 0 else np.sign(slope) * TRIED
     weights = theta[:, :-2]
@@ -301,9 +304,9 @@ def _stretch(table: Table, theta: FloatArray, most: float) -> float:
     return float(min(factor, max(most / largest, 1.0 - LARGEST_STRETCH)))
 
 
-def stretched(table: Table, theta: FloatArray, factors: FloatArray) -> list[float]:
+def stretched(panels: Sorted, theta: FloatArray, factors: FloatArray) -> list[float]:
     """Return the log-likelihood of all if everybody's weights were multiplied by each factor."""
-    Z, y, order, begin = table
+    Z, y, order, begin = panels
     own = np.repeat(theta, np.diff(begin), axis=0)
     eta = np.einsum("ik,ik->i", Z[order], own[:, :-2])
     low, high = expit(own[:, -2]), expit(own[:, -1])
@@ -314,16 +317,12 @@ def stretched(table: Table, theta: FloatArray, factors: FloatArray) -> list[floa
     return totals
 
 
-def fit_rules(
-    Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, n_physicians: int, hyper: Hyper
-) -> PersonalRules:
+def fit_rules(table: Table, hyper: Hyper) -> PersonalRules:
     """Find every physician's parameters, given what is common; without rows they are the mean."""
-    order, begin = sorted_panels(code, rows, n_physicians)
-    theta = np.tile(hyper.mean, (n_physicians, 1))
+    theta = np.tile(hyper.mean, (table.n, 1))
     precision = np.linalg.inv(hyper.covariance)
-    Z = np.ascontiguousarray(Z)
-    covariance, reached, _, _ = _fit_panels(Z, y, order, begin, theta, hyper.mean, precision, 25)
-    return PersonalRules(hyper, theta, covariance, reached)
+    fitted = _fit_panels(*table.sorted(), theta, hyper.mean, precision, 25)
+    return PersonalRules(hyper, theta, *fitted[:2])
 
 
 def held_back_covariance(
@@ -358,20 +357,13 @@ class CampRules:
     weights: FloatArray
     hyper: Hyper
 
-    def predict(
-        self,
-        Z: FloatArray,
-        y: IntArray,
-        code: IntArray,
-        rows: IntArray,
-        asked: IntArray,
-        rules: PersonalRules,
-    ) -> FloatArray:
+    def predict(self, table: Table, asked: IntArray, rules: PersonalRules) -> FloatArray:
         """Return P(yes) of patients: the camp's rule, the physician's threshold and rates.
 
-        `rules` are those of the physicians, learned from `rows`. Nobody's result depends on who
+        `rules` are those of the physicians, learned from the table. Nobody's result depends on who
         else is asked about.
         """
+        Z, code = table.Z, table.code
         slopes = rules.theta[:, 1:-2]
         # Sums along columns, not products of matrices, which may round by the place of a row.
         near = np.zeros((len(slopes), len(self.centres)))
@@ -382,7 +374,7 @@ class CampRules:
         for at, column in enumerate(Z.T):
             score += column * self.weights[member, at]
         own = np.column_stack([np.ones(len(Z)), score])
-        return fit_rules(own, y, code, rows, len(rules.theta), self.hyper).predict(own, code, asked)
+        return fit_rules(table._replace(Z=own), self.hyper).predict(own, code, asked)
 
 
 def find_camps(theta: FloatArray, n_camps: int) -> tuple[IntArray, FloatArray]:
@@ -407,21 +399,17 @@ def find_camps(theta: FloatArray, n_camps: int) -> tuple[IntArray, FloatArray]:
     return np.asarray(np.argmax(direction @ centres.T, axis=1), dtype=np.int64), centres
 
 
-def learn_camps(
-    Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, rules: PersonalRules, n_camps: int
-) -> CampRules:
+def learn_camps(table: Table, rules: PersonalRules, n_camps: int) -> CampRules:
     """Learn the rule of every camp, and what is common to thresholds and rates around it.
 
-    By the personal rules learned from `rows`, physicians are put into camps.
+    By the personal rules learned from the table, physicians are put into camps.
     """
+    Z, y, code, rows, _ = table
     present, who = np.unique(code[rows], return_inverse=True)
     camp, centres = find_camps(rules.theta[present], n_camps)
-    member = camp[who]
-    own, decided = Z[rows], y[rows]
-    everybody = np.arange(len(rows))
     # To learn a camp's rule, its members count as one physician with a large panel.
-    together = fit_rules(own, decided, member, everybody, n_camps, start_hyper(Z.shape[1]))
-    score = together.score(own, member, everybody)
-    table = np.column_stack([np.ones(len(rows)), score])
-    hyper = learn_hyper(table, decided, who, everybody, len(present))
+    own = Table(Z[rows], y[rows], camp[who], np.arange(len(rows)), n_camps)
+    together = fit_rules(own, start_hyper(Z.shape[1]))
+    design = np.column_stack([np.ones(len(rows)), together.score(own.Z, own.code, own.rows)])
+    hyper = learn_hyper(own._replace(Z=design, code=who, n=len(present)))
     return CampRules(centres, together.theta[:, : Z.shape[1]].copy(), hyper)

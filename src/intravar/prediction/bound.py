@@ -57,20 +57,21 @@ class Losses(NamedTuple):
     """Losses of predictions, one entry of each per patient.
 
     What the predictions expect of twice the loss, by how much it was more, the variance of that
-    where the predictions are right, and the loss itself, between 0 and 1.
+    where the predictions are right, and the loss itself, between 0 and 1; whose patient it is, of
+    so many physicians.
     """
 
     expected: FloatArray
     wrong: FloatArray
     variance: FloatArray
     loss: FloatArray
+    code: IntArray
+    n_physicians: int
 
-    def by_panel(
-        self, code: IntArray, n_physicians: int
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def by_panel(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the means of the first two over panels, and the standard error of the second."""
-        expected, wrong, variance = (panel_means(each, code, n_physicians) for each in self[:3])
-        size = np.bincount(code, minlength=n_physicians)
+        expected, wrong, variance = (panel_means(each, *self[4:]) for each in self[:3])
+        size = np.bincount(self.code, minlength=self.n_physicians)
         return expected, wrong, np.sqrt(variance / np.maximum(size, 1))
 
 
@@ -115,14 +116,12 @@ class LossReader(NamedTuple):
     mean: float = 0.0
     least_kept: float = 1.0
 
-    def of(
-        self, losses: Losses, code: IntArray, n_physicians: int, left: FloatArray | None
-    ) -> Bound:
+    def of(self, losses: Losses, left: FloatArray | None) -> Bound:
         """Return the bound of every physician; `left` is what their own rules leave.
 
         Each bound is that of the own panel alone, whoever else is read.
         """
-        expected, wrong, error = losses.by_panel(code, n_physicians)
+        expected, wrong, error = losses.by_panel()
         score = raw = expected + wrong
         if self.least_kept < 1:
             if left is not None:
@@ -132,7 +131,7 @@ class LossReader(NamedTuple):
             kept = np.maximum(self.between / (self.between + variance), self.least_kept)
             held = expected + (self.mean + kept * (raw - expected - self.mean))
             score = np.where(error > _TINY, np.maximum(held, 0.0), raw)
-        return Bound(score, raw, _effective(losses.loss, score / 2, code, self.usual))
+        return Bound(score, raw, _effective(losses.loss, score / 2, losses.code, self.usual))
 
 
 def panel_means(values: FloatArray, code: IntArray, n_physicians: int) -> FloatArray:
@@ -141,20 +140,14 @@ def panel_means(values: FloatArray, code: IntArray, n_physicians: int) -> FloatA
     return np.asarray(np.bincount(code, values, minlength=n_physicians) / np.maximum(size, 1))
 
 
-def losses_of(prediction: FloatArray, y: IntArray) -> Losses:
-    """Return the losses of predictions of yes or no."""
-    q = prediction
+def losses_of(q: FloatArray, y: IntArray, code: IntArray, n_physicians: int) -> Losses:
+    """Return the losses of predictions `q` of yes or no."""
     variance = 4 * q * (1 - q) * (1 - 2 * q) ** 2
-    return Losses(2 * q * (1 - q), 2 * (y - q) * (1 - 2 * q), variance, (y - q) ** 2)
+    expected, wrong = 2 * q * (1 - q), 2 * (y - q) * (1 - 2 * q)
+    return Losses(expected, wrong, variance, (y - q) ** 2, code, n_physicians)
 
 
-def bound(
-    losses: Losses,
-    code: IntArray,
-    n_physicians: int,
-    left: Left | None = None,
-    least_kept: float = LEAST_KEPT,
-) -> Bound:
+def bound(losses: Losses, left: Left | None = None, least_kept: float = LEAST_KEPT) -> Bound:
     """Return the bound of every physician from losses of predictions; NaN without patients.
 
     What every physician's own rule leaves is not asked by default. `least_kept` is the share of by
@@ -162,28 +155,24 @@ def bound(
 
     Examples
     --------
-    >>> losses = losses_of(np.full(4, 0.5), np.array([0, 1, 1, 0]))
-    >>> bound(losses, np.array([0, 0, 1, 1]), 2).score.tolist()
+    >>> losses = losses_of(np.full(4, 0.5), np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1]), 2)
+    >>> bound(losses).score.tolist()
     [0.5, 0.5]
     """
-    reader = learn_reader(losses, code, n_physicians, left, least_kept)
-    read = reader.of(losses, code, n_physicians, None if left is None else left.value)
-    there = np.bincount(code, minlength=n_physicians) > 0
+    reader = learn_reader(losses, left, least_kept)
+    read = reader.of(losses, None if left is None else left.value)
+    there = np.bincount(losses.code, minlength=losses.n_physicians) > 0
     return Bound(*(np.where(there, each, np.nan) for each in read))
 
 
 def learn_reader(
-    losses: Losses,
-    code: IntArray,
-    n_physicians: int,
-    left: Left | None = None,
-    least_kept: float = LEAST_KEPT,
+    losses: Losses, left: Left | None = None, least_kept: float = LEAST_KEPT
 ) -> LossReader:
     """Learn from all physicians with patients how to read the losses of one."""
-    expected, wrong, error = losses.by_panel(code, n_physicians)
-    there = np.unique(code)
+    expected, wrong, error = losses.by_panel()
+    there = np.unique(losses.code)
     wrong, error = wrong[there], error[there]
-    usual = _usual(losses.loss, code, n_physicians)
+    usual = _usual(*losses[3:])
     if len(error) < 2 or (error <= _TINY).any():
         return LossReader(usual)
     share = 0.0

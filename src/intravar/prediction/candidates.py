@@ -6,6 +6,9 @@ rule and forest are learned from the own patients outside of the fold. Of a pati
 from, the common score is handed in, by trees that had not seen the own decision; that is all that
 sets those learned from apart. No result depends on who else is read.
 
+The common score comes from trees of all physicians' decisions: first blind to who decided; then,
+once rates of the physicians are known, weighed by how much each physician discriminates.
+
 Candidates are put together by predictions that had not seen the decisions they are held against.
 Beside a blend of the candidates there are trees along personal axes. A physician's largest weight
 is turned upwards and called the first axis, the next one the second. Along these axes rules of one
@@ -14,19 +17,36 @@ common shape: a sum, a conjunction, a threshold.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.learning import personal_rules
-from intravar.learning.boosted_trees import Rates, Trees, bin_edges, binned
+from intravar.learning.boosted_trees import (
+    MISSING_BIN,
+    MOST_SEEN,
+    Bins,
+    Growth,
+    Rates,
+    Trees,
+    bin_edges,
+    binned,
+    grow_trees,
+)
 from intravar.prediction.own_forests import own_forests
 from intravar.prediction.tasks import Task, telling_columns
-from intravar.prediction.trees import CommonTrees, common_trees, grown
 
+DEPTH = 4
+RATE = 0.15
+RIDGE = 5.0
+LEAST_INFORMATION = 5.0
+#: One tree per so many rows, within limits: few patients do not bear many trees.
+ROWS_PER_TREE, FEWEST, MOST = 25, 12, 90
+LARGEST_START = 3.0
 POOLED, COLLEAGUES = "pooled", "colleagues"
 PERSONAL, OWN = "personal", "own forest"
 #: Candidates that do not know who decides.
@@ -52,6 +72,77 @@ def clipped_logit(probability: FloatArray) -> FloatArray:
 def log_likelihood(score: FloatArray, y: IntArray) -> FloatArray:
     """Return the log-likelihood of every decision under logits of P(yes)."""
     return np.asarray(log_expit(np.where(y == 1, score, -score)))
+
+
+def grown(
+    bins: Bins,
+    y: npt.NDArray[Any],
+    code: IntArray | None = None,
+    rates: Rates | None = None,
+) -> Trees:
+    """Boost F on some rows; the outcome may be a share.
+
+    Without the physicians' rates it is a logistic model.
+    """
+    n = len(bins)
+    trees = int(np.clip(n // ROWS_PER_TREE, FEWEST, MOST))
+    start = 0.0
+    if rates is None and n:
+        share = (float(np.sum(y)) + 0.5) / (n + 1)
+        start = float(np.clip(logit(share), -LARGEST_START, LARGEST_START))
+    who = np.zeros(n, dtype=np.int64) if code is None else code
+    growth = Growth(start, trees, DEPTH, RATE, RIDGE, LEAST_INFORMATION, MISSING_BIN)
+    return grow_trees(bins, y, who, rates or Rates(), growth)
+
+
+class CommonTrees(NamedTuple):
+    """Trees of either half of the patients learned from."""
+
+    one: Trees
+    other: Trees
+
+    def scores(
+        self, bins: Bins, rows: IntArray | None = None, half: BoolArray | None = None
+    ) -> FloatArray:
+        """Return the score of all patients, given those learned from, if any, and their halves.
+
+        A model of one half of the rows scores the other half, so that no score has seen its own
+        patient's decision; patients that were not learned from get the mean of both models.
+        """
+        one, other = (trees.scores(bins) for trees in self)
+        score = np.asarray(0.5 * (one + other))
+        if rows is not None and half is not None:
+            score[rows] = np.where(half, one, other)[rows]
+        return score
+
+    def worth_a_look(self, always: IntArray, n_columns: int) -> IntArray:
+        """Return the columns at which forests look: all, unless they are very many.
+
+        Then it is `always`, those that go with decisions, and beside them those at which the trees
+        look most often.
+        """
+        if n_columns <= MOST_SEEN:
+            return np.arange(n_columns)
+        often = (self.one.splits(n_columns) + self.other.splits(n_columns)).astype(np.float64)
+        often[always] = np.inf
+        columns = np.argsort(-often, kind="stable")[:MOST_SEEN]
+        return np.sort(columns[often[columns] > 0])
+
+
+def common_trees(
+    bins: Bins,
+    y: IntArray,
+    code: IntArray,
+    rows: IntArray,
+    half: BoolArray,
+    rates: Rates | None = None,
+) -> CommonTrees:
+    """Grow the trees of either half of `rows`; without rates it is not known who decides."""
+    one, other = (
+        grown(bins[own], y[own], None if rates is None else code[own], rates)
+        for own in (rows[half[rows] == which] for which in (False, True))
+    )
+    return CommonTrees(one, other)
 
 
 class Level(NamedTuple):
@@ -99,37 +190,37 @@ class Candidates(NamedTuple):
 
         `score` is the common score of all patients, where some of them were learned from.
         """
-        y, code, J = task.y, task.code, len(task)
-        rows, wanted = np.flatnonzero(known), np.flatnonzero(asked)
+        wanted = np.flatnonzero(asked)
         if score is None:
             score = self.second.scores(task.bins)
-        Z = np.column_stack([np.ones(len(y)), score, task.columns[:, self.chosen]])
-        rules = personal_rules.fit_rules(Z, y, code, rows, J, self.hyper)
+        Z = np.column_stack([np.ones(len(score)), score, task.columns[:, self.chosen]])
+        table = task.table(Z, np.flatnonzero(known))
+        rules = personal_rules.fit_rules(table, self.hyper)
+        # A large table is not held twice for nothing.
+        whole = len(self.own) == task.filled.shape[1]
+        forest = table._replace(Z=task.filled if whole else task.filled[:, self.own])
         p_yes = {
             COLLEAGUES: self.colleagues.average(Z, wanted),
-            PERSONAL: rules.predict(Z, code, wanted),
-            OWN: own_forests(task.filled, y, code, rows, wanted, J, self.share, self.own),
+            PERSONAL: rules.predict(Z, task.code, wanted),
+            OWN: own_forests(forest, wanted, self.share),
         }
         for name, camps in self.camps.items():
-            p_yes[name] = camps.predict(Z, y, code, rows, wanted, rules)
-        panel = np.bincount(code[rows], minlength=J)
+            p_yes[name] = camps.predict(table, wanted, rules)
         logits = [self.first.scores(task.bins[wanted]), *map(clipped_logit, p_yes.values())]
-        axes = _personal_axes(Z, code, wanted, rules, panel)
+        axes = _personal_axes(table, wanted, rules)
         return Level((POOLED, *p_yes), np.column_stack([axes, *logits]))
 
 
 def _personal_axes(
-    Z: FloatArray,
-    code: IntArray,
-    rows: IntArray,
-    rules: personal_rules.PersonalRules,
-    panel: IntArray,
+    table: personal_rules.Table, rows: IntArray, rules: personal_rules.PersonalRules
 ) -> FloatArray:
     """Return the patients of `rows` along their physicians' axes, and what is known of these.
 
-    The rules, learned from `panel` patients of every physician, have not seen the decisions of
-    these patients. Weights of all columns of Z but the first, a constant, are compared.
+    The rules, learned from the table, have not seen the decisions of these patients. Weights of all
+    columns of the design but the first, a constant, are compared.
     """
+    Z, code = table.Z, table.code
+    panel = np.bincount(code[table.rows], minlength=table.n)
     weights = rules.theta[:, 1:-2]
     order = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :MOST_AXES]
     largest = np.take_along_axis(weights, order, axis=1)
@@ -148,20 +239,21 @@ def learn_candidates(
     Of very many patients those of a sample of physicians are learned from. The search for what is
     common to rules may begin at a neighbouring fit, which saves rounds.
     """
-    y, code, J = task.y, task.code, len(task)
+    y, code, half = task.y, task.code, task.half
     rows = np.flatnonzero(known & task.sampled)
-    chosen = telling_columns(task.columns, y, code, rows, J)
+    chosen = telling_columns(task.table(task.columns, rows))
     Z = np.column_stack([np.ones(len(y)), np.zeros(len(y)), task.columns[:, chosen]])
-    first = common_trees(task.bins, y, code, rows, task.half)
-    Z[:, 1] = first.scores(task.bins, rows, task.half)
+    table = task.table(Z, rows)
+    first = common_trees(task.bins, y, code, rows, half)
+    Z[:, 1] = first.scores(task.bins, rows, half)
     begin = start if start is not None and len(start.mean) == Z.shape[1] + 2 else None
-    hyper = personal_rules.learn_hyper(Z, y, code, rows, J, begin)
+    hyper = personal_rules.learn_hyper(table, begin)
     # Once more, now that it is known who follows a rule closely and whose decisions say little.
-    low, high = expit(personal_rules.fit_rules(Z, y, code, rows, J, hyper).theta[:, -2:]).T
-    second = common_trees(task.bins, y, code, rows, task.half, Rates(high, low))
-    Z[:, 1] = score = second.scores(task.bins, rows, task.half)
-    hyper = personal_rules.learn_hyper(Z, y, code, rows, J, hyper)
-    rules = personal_rules.fit_rules(Z, y, code, rows, J, hyper)
+    low, high = expit(personal_rules.fit_rules(table, hyper).theta[:, -2:]).T
+    second = common_trees(task.bins, y, code, rows, half, Rates(high, low))
+    Z[:, 1] = score = second.scores(task.bins, rows, half)
+    hyper = personal_rules.learn_hyper(table, hyper)
+    rules = personal_rules.fit_rules(table, hyper)
     present = np.unique(code[rows])
     # The same in every fold, though one with few patients may be missing from some.
     several = len(np.unique(code[task.sampled])) >= FEWEST_FOR_CAMPS
@@ -173,7 +265,7 @@ def learn_candidates(
         rules.take(present[:: max(1, len(present) // MOST_COLLEAGUES)]),
         float((y[rows].sum() + 1) / (len(rows) + 2)),
         {
-            f"{n} camps": personal_rules.learn_camps(Z, y, code, rows, rules, n)
+            f"{n} camps": personal_rules.learn_camps(table, rules, n)
             for n in (CAMPS if several else ())
         },
         second.worth_a_look(task.owner[chosen], task.filled.shape[1]),

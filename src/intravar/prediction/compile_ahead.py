@@ -39,16 +39,17 @@ def compile_now() -> None:
     """Run on a few patients what is compiled when it is first run."""
     import numpy as np
 
-    from intravar.learning.personal_rules import fit_rules, learn_hyper, sampled_hyper
+    from intravar.learning.personal_rules import Table, fit_rules, learn_hyper, sampled_hyper
     from intravar.prediction.own_forests import own_forests
 
     random = np.random.default_rng(0)
     Z = np.column_stack([np.ones(60), random.normal(size=60)])
-    y, code, rows = random.integers(0, 2, 60), np.repeat(np.arange(3), 20), np.arange(60)
-    hyper = learn_hyper(Z, y, code, rows, 3)
-    fit_rules(Z, y, code, rows, 3, hyper).predict(Z, code, rows)
-    own_forests(Z, y, code, rows, rows, 3, 0.5)
-    sampled_hyper(Z, y, code, rows, 3, hyper, 0)
+    code, rows = np.repeat(np.arange(3), 20), np.arange(60)
+    table = Table(Z, random.integers(0, 2, 60), code, rows, 3)
+    hyper = learn_hyper(table)
+    fit_rules(table, hyper).predict(Z, code, rows)
+    own_forests(table, rows, 0.5)
+    sampled_hyper(table, hyper, 0)
 
 
 if __name__ == "__main__":

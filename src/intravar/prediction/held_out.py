@@ -9,6 +9,8 @@ The patients of any physician are dealt to the same folds; those of fold k are p
 learned without fold k and by what the physician's other patients teach about the physician. Of
 physicians who were learned from, what was predicted on the way is handed in.
 
+What colleagues would lose says what to expect with a patient: hard cases are no reproach.
+
 Every patient of a half is predicted from the other folds of the same half. How candidates are put
 together is taken over from the fit of the whole, which never saw the patient's fold either.
 """
@@ -24,27 +26,35 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import LEVEL, Half, TwoHalves
-from intravar.learning.boosted_trees import Trees
+from intravar.learning.boosted_trees import Bins, Trees
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.observed import Observed
-from intravar.prediction.bound import Bound, LossReader, bound, learn_reader, losses_of
-from intravar.prediction.candidates import Candidates, Level, Stack, fit_stack, learn_candidates
+from intravar.prediction.bound import Bound, Losses, LossReader, bound, learn_reader, losses_of
+from intravar.prediction.candidates import (
+    Candidates,
+    Level,
+    Stack,
+    common_trees,
+    fit_stack,
+    grown,
+    learn_candidates,
+)
 from intravar.prediction.own_rules import OwnRules, learn_own_rules, learn_weights
 from intravar.prediction.tasks import Task, View
-from intravar.prediction.trees import colleagues_loss, common_trees, expected_losses
 from intravar.processes import in_threads
+from intravar.seeds import stream
 
 #: With fewer patients no rule is looked for.
 FEWEST_PATIENTS = 40
 #: The share of all physicians counts as so many patients of one's own.
 SHARED = 2.0
+#: Physicians are dealt into so many groups; what to expect of one is learned from the others.
+GROUPS = 5
+#: Losses are learned from at most so many patients of colleagues.
+MOST_ROWS = 40_000
 
-
-class Fold(NamedTuple):
-    """What is common, learned without one fold, and how candidates are put together."""
-
-    candidates: Candidates
-    stack: Stack
+#: What is common, learned without one fold, and how candidates are put together.
+Fold: TypeAlias = tuple[Candidates, Stack]
 
 
 class Predicted(NamedTuple):
@@ -74,11 +84,9 @@ def cross_fit(task: Task, n_threads: int = 1) -> tuple[tuple[Fold, ...], Predict
     learned = in_threads(
         [partial(learn_candidates, task, task.fold != k) for k in numbers], n_threads
     )
-    folds = tuple(
-        Fold(candidates, _stack_without(task, k, levels))
-        for k, (candidates, _) in enumerate(learned)
-    )
-    return folds, read_folds(folds, task, [score for _, score in learned], n_threads)
+    candidates, scores = zip(*learned, strict=True)
+    folds = tuple((each, _stack_without(task, k, levels)) for k, each in enumerate(candidates))
+    return folds, read_folds(folds, task, scores, n_threads)
 
 
 def _predict_from(
@@ -91,41 +99,33 @@ def _predict_from(
 
 def _stack_without(task: Task, k: int, levels: Mapping[tuple[int, int], Level]) -> Stack:
     """Learn how to put candidates together from predictions that never saw fold k."""
-    rows, values = [], []
+    sampled = np.flatnonzero(task.sampled)
+    fold = task.fold[sampled]
+    names, first = next(iter(levels.values()))
+    values = np.empty((len(fold), first.shape[1]))
     for pair, level in levels.items():
         if k in pair:
-            asked = np.flatnonzero(np.isin(task.fold, pair) & task.sampled)
-            others = task.fold[asked] != k
-            rows.append(asked[others])
-            values.append(level.values[others])
-    known = np.concatenate(rows)
-    order = np.argsort(known)
-    level, known = Level(level.names, np.vstack(values)[order]), known[order]
-    return fit_stack(level, task.y[known], task.half[known])
+            values[np.isin(fold, pair)] = level.values
+    others = fold != k
+    known = sampled[others]
+    return fit_stack(Level(names, values[others]), task.y[known], task.half[known])
 
 
 def read_folds(
-    folds: Sequence[Fold],
-    task: Task,
-    scores: Sequence[FloatArray] | None = None,
-    n_threads: int = 1,
+    folds: Sequence[Fold], task: Task, scores: Sequence[FloatArray] = (), n_threads: int = 1
 ) -> Predicted:
     """Predict the patients of every fold by what was learned without it.
 
     `scores` is, by fold, the common score of all patients, where some of them were learned from.
     """
-    present = [k for k in range(len(folds)) if (task.fold == k).any()]
-    work = [
-        partial(
-            folds[k].candidates.predict,
-            task,
-            task.fold != k,
-            task.fold == k,
-            None if scores is None else scores[k],
-        )
-        for k in present
-    ]
-    return _put_together(folds, task, dict(zip(present, in_threads(work, n_threads), strict=True)))
+    given: Sequence[FloatArray | None] = scores or [None] * len(folds)
+    work = {
+        k: partial(candidates.predict, task, task.fold != k, task.fold == k, given[k])
+        for k, (candidates, _) in enumerate(folds)
+        if (task.fold == k).any()
+    }
+    levels = in_threads(list(work.values()), n_threads)
+    return _put_together(folds, task, dict(zip(work, levels, strict=True)))
 
 
 def _put_together(folds: Sequence[Fold], task: Task, levels: Mapping[int, Level]) -> Predicted:
@@ -135,7 +135,7 @@ def _put_together(folds: Sequence[Fold], task: Task, levels: Mapping[int, Level]
     by_candidate: dict[str, FloatArray] = {}
     for k, level in levels.items():
         out = task.fold == k
-        score[out], pooled[out] = folds[k].stack.scores(level)
+        score[out], pooled[out] = folds[k][1].scores(level)
         for name, values in zip(level.names, level.logits.T, strict=True):
             by_candidate.setdefault(name, np.zeros(n))[out] = values
     return Predicted(expit(score), expit(pooled), by_candidate)
@@ -230,7 +230,7 @@ class PredictionCommon(NamedTuple):
     def bound(self, task: Task, predicted: Predicted) -> Bound:
         """Return the bound of every panel, each from the own patients alone."""
         left = None if self.own_rules is None else self.own_rules.left(task, predicted.pooled)
-        return self.reader.of(losses_of(predicted.personal, task.y), task.code, len(task), left)
+        return self.reader.of(_losses_of(task, predicted.personal), left)
 
 
 def learn_predictions(
@@ -241,8 +241,7 @@ def learn_predictions(
     Where a rule is looked for, several deals, one by each seed, are averaged.
     """
     first = held_out(observed, n_folds, seeds[0], n_threads)
-    task, y, code, J = first.task, first.task.y, first.task.code, len(first.task)
-    deals = {seeds[0]: first}
+    task, deals = first.task, {seeds[0]: first}
     if first.folds:
         every = {seed: held_out(observed, n_folds, seed, n_threads) for seed in seeds}
         deals = {seed: deal for seed, deal in every.items() if deal.folds}
@@ -250,26 +249,62 @@ def learn_predictions(
     left, own_rules = None, None
     if first.folds:
         own_rules, left = learn_own_rules(task, predicted.personal, predicted.pooled, seeds[0])
-    loss = (y - predicted.personal) ** 2
-    colleagues, losses = expected_losses(task.bins, loss, code, J, seeds[0])
+    losses = _losses_of(task, predicted.personal)
+    colleagues, trees = expected_losses(task.bins, losses.loss, task.code, len(task), seeds[0])
     common = PredictionCommon(
         first.view,
         n_folds,
         {seed: deal.folds for seed, deal in deals.items() if deal.folds},
-        (len(y), int(y.sum())),
-        learn_reader(losses_of(predicted.personal, y), code, J, left),
+        (len(task.y), int(task.y.sum())),
+        learn_reader(losses, left),
         own_rules,
-        losses,
+        trees,
         learn_weights(task),
     )
     return common, (predicted, colleagues)
 
 
+def _losses_of(task: Task, prediction: FloatArray) -> Losses:
+    return losses_of(prediction, task.y, task.code, len(task))
+
+
 def _averaged(deals: Sequence[Predicted]) -> Predicted:
     """Return P(yes) averaged over deals; candidates are those of the first."""
-    personal = np.mean([deal.personal for deal in deals], axis=0)
-    pooled = np.mean([deal.pooled for deal in deals], axis=0)
+    personal, pooled = (np.mean(each, axis=0) for each in list(zip(*deals, strict=True))[:2])
     return Predicted(personal, pooled, deals[0].by_candidate)
+
+
+def colleagues_loss(trees: Sequence[Trees], bins: Bins) -> FloatArray:
+    """Return the loss to expect with patients of physicians outside all groups.
+
+    None of the trees has seen them, so that all count alike: logits are averaged. NaN without any.
+    """
+    if not trees:
+        return np.full(len(bins), np.nan)
+    return np.asarray(expit(np.sum([each.scores(bins) for each in trees], axis=0) / len(trees)))
+
+
+def expected_losses(
+    bins: Bins, loss: FloatArray, code: IntArray, n_physicians: int, seed: int
+) -> tuple[FloatArray, list[Trees]]:
+    """Return the loss that other physicians have with a patient like this one, for every patient.
+
+    `loss` is the held-out squared error; NaN where there is no colleague. Beside it the trees of
+    the losses of all groups but one, for physicians who were not learned from.
+    """
+    if n_physicians < 2:
+        return np.full(len(loss), np.nan), []
+    random = stream(seed, "prediction", "colleagues")
+    group = random.permutation(n_physicians) % min(GROUPS, n_physicians)
+    expected, trees = np.empty(len(loss)), []
+    for number in range(int(group.max()) + 1):
+        own = group[code] == number
+        others = np.flatnonzero(~own)
+        if len(others) > MOST_ROWS:
+            others = np.sort(random.choice(others, MOST_ROWS, replace=False))
+        trees.append(grown(bins[others], loss[others]))
+        expected[own] = expit(trees[-1].scores(bins[own]))
+    return expected, trees
 
 
 def half_predictions(
@@ -289,9 +324,9 @@ def half_predictions(
 def _half_predictions(whole: HeldOut, n_threads: int) -> list[Predicted]:
     task, n_folds = whole.task, len(whole.folds)
     work = [
-        partial(_predict_from, task, (task.fold != k) & part, task.fold == k, fold.candidates.hyper)
+        partial(_predict_from, task, (task.fold != k) & part, task.fold == k, candidates.hyper)
         for part in (task.lone_half, ~task.lone_half)
-        for k, fold in enumerate(whole.folds)
+        for k, (candidates, _) in enumerate(whole.folds)
     ]
     with threadpool_limits(limits=1, user_api="blas"):
         levels = in_threads(work, n_threads)
@@ -323,7 +358,7 @@ def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> H
     """Return the bounds of physicians by some of their patients, NaN with fewer than two."""
     some = task.take(rows)
     _, left = learn_own_rules(some, own[rows], pooled[rows], task.seed)
-    limit = bound(losses_of(own[rows], some.y), some.code, len(some), left)
+    limit = bound(_losses_of(some, own[rows]), left)
     score = np.where(some.sizes >= 2, limit.score, np.nan)
     return Half.placed(score, limit.interval(LEVEL), some.places, len(task), is_bound=True)
 
@@ -356,14 +391,13 @@ def losses_without(
 def _losses(tasks: Sequence[Task], columns: BoolArray) -> FloatArray:
     """Predict every patient from the other folds, by some of the columns; return the losses."""
     bins = np.ascontiguousarray(tasks[0].bins[:, columns])
-    y, code, n_physicians = tasks[0].y, tasks[0].code, len(tasks[0])
+    y, code = tasks[0].y, tasks[0].code
     predicted = np.zeros(len(y))
     for task in tasks:
         for fold in range(task.n_folds):
             own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)
             score = common_trees(bins, y, code, others, task.half).scores(bins, others, task.half)
-            Z = np.column_stack([np.ones(len(y)), score])
-            hyper = learn_hyper(Z, y, code, others, n_physicians)
-            rules = fit_rules(Z, y, code, others, n_physicians, hyper)
-            predicted[own] += rules.predict(Z, code, own) / len(tasks)
+            table = task.table(np.column_stack([np.ones(len(y)), score]), others)
+            rules = fit_rules(table, learn_hyper(table))
+            predicted[own] += rules.predict(table.Z, code, own) / len(tasks)
     return np.asarray(2 * (y - predicted) ** 2)

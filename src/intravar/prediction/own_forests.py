@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.learning.personal_rules import sorted_panels
+from intravar.learning.personal_rules import Table, sorted_panels
 
 #: Thresholds tried per covariate and node.
 TRIES = 2
@@ -32,27 +32,16 @@ def filled(covariates: FloatArray) -> FloatArray:
     return np.where(gaps, MISSING, covariates) if gaps.any() else covariates
 
 
-def own_forests(
-    covariates: FloatArray,
-    y: IntArray,
-    code: IntArray,
-    rows: IntArray,
-    asked: IntArray,
-    n_physicians: int,
-    share: float,
-    looked_at: IntArray | None = None,
-) -> FloatArray:
+def own_forests(table: Table, asked: IntArray, share: float) -> FloatArray:
     """Return P(yes) of the rows asked about, by a forest grown on the same physician's rows.
 
-    Covariates are without gaps; all of them are looked at by default. A physician without patients
-    to learn from has the `share`.
+    The design are covariates without gaps. A physician without patients to learn from has the
+    `share`.
     """
-    if looked_at is not None and len(looked_at) < covariates.shape[1]:
-        covariates = np.ascontiguousarray(covariates[:, looked_at])
-    order, begin = sorted_panels(code, rows, n_physicians)
-    wanted, first = sorted_panels(code, asked, n_physicians)
+    covariates, y, order, begin = table.sorted()
+    wanted, first = sorted_panels(table.code, asked, table.n)
     by_physician = np.full(len(asked), share)
-    for j in range(n_physicians):
+    for j in range(table.n):
         grown_on = order[begin[j] : begin[j + 1]]
         own = slice(first[j], first[j + 1])
         if len(grown_on) and own.stop > own.start:
@@ -61,7 +50,7 @@ def own_forests(
             shares = grow_forest(known, y[grown_on], given, trees, LEAST_LEAF, SEED)
             by_physician[own] = shares / trees
     p_yes = np.empty(len(asked))
-    p_yes[np.argsort(code[asked], kind="stable")] = by_physician
+    p_yes[np.argsort(table.code[asked], kind="stable")] = by_physician
     return p_yes
 
 

@@ -34,14 +34,21 @@ class OwnRules(NamedTuple):
     chosen: IntArray
     hyper: Hyper
 
+    def fitted(
+        self, task: Task, pooled: FloatArray | None = None
+    ) -> tuple[PersonalRules, FloatArray]:
+        """Return every physician's rule, and the design that it weighs."""
+        design = _design(task, self.chosen, pooled)
+        return fit_rules(task.table(design, np.arange(len(design))), self.hyper), design
+
     def left(self, task: Task, pooled: FloatArray) -> FloatArray:
         """Return the mean of 2 p (1 - p) over every physician's patients, p by their own rule.
 
         `pooled` is P(yes) by a prediction that does not know the physician. Nobody's value depends
         on who else is asked about.
         """
-        Z = _table(task, self.chosen, pooled)
-        p, _ = _fitted(task, Z, self.hyper).slopes(Z, task.code)
+        rules, design = self.fitted(task, pooled)
+        p, _ = rules.slopes(design, task.code)
         return panel_means(2 * p * (1 - p), task.code, len(task))
 
     def weights(self, task: Task) -> pl.DataFrame:
@@ -49,7 +56,7 @@ class OwnRules(NamedTuple):
 
         Nobody's weights depend on who else is asked about.
         """
-        rules = _fitted(task, _table(task, self.chosen), self.hyper)
+        rules, _ = self.fitted(task)
         weight = rules.theta[:, 1:-2]
         error = np.sqrt(np.einsum("jkk->jk", rules.covariance))[:, 1:-2]
         others = np.broadcast_to(self.hyper.mean[1:-2], weight.shape)
@@ -67,6 +74,29 @@ class OwnRules(NamedTuple):
         )
 
 
+def _design(task: Task, chosen: IntArray, pooled: FloatArray | None) -> FloatArray:
+    """Return what rules weigh: a constant, the pooled prediction if there is one, columns."""
+    first = [np.ones(len(task.y))] + ([] if pooled is None else [clipped_logit(pooled)])
+    return np.column_stack([*first, task.columns[:, chosen]])
+
+
+def learn_weights(
+    task: Task, pooled: FloatArray | None = None, seed: int | None = None
+) -> OwnRules:
+    """Learn what is common to the physicians' weights, by default of covariates alone.
+
+    Weights are per standard deviation of the covariate, from a rule without trees that is learned
+    from all patients: it describes, and predicts nothing. Given a seed, parameters are drawn.
+    """
+    rows = np.flatnonzero(task.sampled)
+    chosen = telling_columns(task.table(task.columns, rows))
+    table = task.table(_design(task, chosen, pooled), rows)
+    hyper = learn_hyper(table)
+    if seed is not None:
+        hyper = personal_rules.sampled_hyper(table, hyper, seed)
+    return OwnRules(chosen, hyper)
+
+
 def learn_own_rules(
     task: Task, prediction: FloatArray, pooled: FloatArray, seed: int
 ) -> tuple[OwnRules, Left]:
@@ -75,42 +105,15 @@ def learn_own_rules(
     `prediction` and `pooled` are P(yes) by predictions that have not seen the decision: the best
     ones, and those that do not know the physician. The seed is that of the draws.
     """
-    y, code, J = task.y, task.code, len(task)
-    common = np.flatnonzero(task.sampled)
-    chosen = telling_columns(task.columns, y, code, common, J)
-    Z = _table(task, chosen, pooled)
-    start = learn_hyper(Z, y, code, common, J)
-    hyper = personal_rules.sampled_hyper(Z, y, code, common, J, start, seed)
-    rules = _fitted(task, Z, hyper)
-    p, slopes = rules.slopes(Z, code)
+    code, J, own = task.code, len(task), learn_weights(task, pooled, seed)
+    rules, design = own.fitted(task, pooled)
+    p, slopes = rules.slopes(design, code)
     moved, held = (
         np.column_stack([panel_means(2 * (1 - 2 * at) * slope, code, J) for slope in slopes.T])
         for at in (p, prediction)
     )
     shared = np.einsum("jk,jkl,jl->j", moved, rules.covariance, held)
-    return OwnRules(chosen, hyper), Left(panel_means(2 * p * (1 - p), code, J), shared)
-
-
-def _table(task: Task, chosen: IntArray, pooled: FloatArray | None = None) -> FloatArray:
-    """Return what rules weigh: a constant, the pooled prediction if there is one, columns."""
-    first = [np.ones(len(task.y))] + ([] if pooled is None else [clipped_logit(pooled)])
-    return np.column_stack([*first, task.columns[:, chosen]])
-
-
-def _fitted(task: Task, Z: FloatArray, hyper: Hyper) -> PersonalRules:
-    return fit_rules(Z, task.y, task.code, np.arange(len(task.y)), len(task), hyper)
-
-
-def learn_weights(task: Task) -> OwnRules:
-    """Learn what is common to the physicians' weights of covariates alone.
-
-    Weights are per standard deviation of the covariate, from a rule without trees that is learned
-    from all patients: it describes, and predicts nothing.
-    """
-    y, code, J = task.y, task.code, len(task)
-    rows = np.flatnonzero(task.sampled)
-    chosen = telling_columns(task.columns, y, code, rows, J)
-    return OwnRules(chosen, learn_hyper(_table(task, chosen), y, code, rows, J))
+    return own, Left(panel_means(2 * p * (1 - p), code, J), shared)
 
 
 def notable(weights: pl.DataFrame) -> pl.DataFrame:

@@ -363,7 +363,7 @@ def _bound_of_table(
     mean = (table * loss).sum(axis=1)
     variance = (table * np.square(loss - mean[:, None])).sum(axis=1)
     actual = loss[np.arange(len(at)), at]
-    return bound(Losses(mean, actual - mean, variance, actual / 2), code, n_physicians)
+    return bound(Losses(mean, actual - mean, variance, actual / 2, code, n_physicians))
 
 
 def if_apart(predicted: FloatArray, decided: IntArray, code: IntArray, n_physicians: int) -> Bound:
@@ -372,10 +372,10 @@ def if_apart(predicted: FloatArray, decided: IntArray, code: IntArray, n_physici
     Each is wrong as often as it is, while the others are as expected: decisions that were seen in
     one patient go together, and products of their errors would say so.
     """
-    each = losses_of(predicted, decided)
+    each = losses_of(predicted, decided, code, n_physicians)
     alike = 1 - each.expected
     others = alike.prod(axis=1, keepdims=True) / alike
     expected, wrong = 1 - alike.prod(axis=1), (others * each.wrong).sum(axis=1)
     variance = (np.square(others) * each.variance).sum(axis=1)
-    losses = Losses(expected, wrong, variance, np.clip((expected + wrong) / 2, 0.0, 1.0))
-    return bound(losses, code, n_physicians)
+    loss = np.clip((expected + wrong) / 2, 0.0, 1.0)
+    return bound(Losses(expected, wrong, variance, loss, code, n_physicians))

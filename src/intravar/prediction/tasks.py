@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.learning.personal_rules import Table
 from intravar.observed import Observed
 from intravar.panels import Layout, Panels
 from intravar.prediction.own_forests import filled
@@ -93,14 +94,13 @@ def scaled_columns(
     return np.ascontiguousarray(table), owner
 
 
-def telling_columns(
-    Z: FloatArray, y: IntArray, code: IntArray, rows: IntArray, n_physicians: int
-) -> IntArray:
+def telling_columns(table: Table) -> IntArray:
     """Return the columns that go with decisions most, within physicians, in rising order.
 
     Sum over physicians of the squared score of a personal weight: large where all weigh a column
     and where some do.
     """
+    Z, y, code, rows, n_physicians = table
     if Z.shape[1] <= MOST_COLUMNS:
         return np.arange(Z.shape[1])
     who = code[rows]
@@ -160,6 +160,10 @@ class Task(Panels):
         # Kept as it is: another set of physicians would be sampled from fewer patients.
         some.__dict__["sampled"] = self.sampled[rows]
         return some
+
+    def table(self, Z: FloatArray, rows: IntArray) -> Table:
+        """Return a design for rules, learned from some of the patients."""
+        return Table(Z, self.y, self.code, rows, len(self))
 
     def dealt(self, seed: int) -> Task:
         """Return the same with patients dealt by another seed."""
