@@ -10,10 +10,10 @@ from statsmodels.stats.proportion import proportion_confint
 import intravar
 from intravar.errors import InputError
 from intravar.estimators import METHODS, make_estimator
+from intravar.estimators.glmm import overdispersion_error
 from intravar.inference import (
     discordance_interval,
     effective_pairs,
-    overdispersion_standard_error,
     pair_interval,
     share_interval,
 )
@@ -120,13 +120,13 @@ def test_overdispersion_error_meets_simulation():
     random, n = np.random.default_rng(2), 300
     scores, errors = [], []
     for _ in range(400):
-        y = random.random(n) < 0.3
+        y = (random.random(n) < 0.3).astype(np.int64)
         p = np.full(n, y.mean())
         square = (y - p) ** 2 / (p * (1 - p))
         # The posterior variance of an intercept with a flat prior.
-        sd = [1 / np.sqrt(n * p[0] * (1 - p[0]))]
+        sd = np.array([1 / np.sqrt(n * p[0] * (1 - p[0]))])
         code, ones = np.zeros(n, dtype=int), np.ones((n, 1))
-        errors.append(overdispersion_standard_error(y, p, square, code, ones, [0.0], sd)[0])
+        errors.append(overdispersion_error(y, p, square, code, ones, np.zeros(1), sd)[0])
         scores.append(square.mean())
     # With its own intercept the mean square of a panel is 1 always, and the error says so; without
     # the correlation of both errors it would be 0.05.

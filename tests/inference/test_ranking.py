@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from intravar.errors import InputError
-from intravar.inference import expected_ranks, rank_draws, rank_normal
+from intravar.inference import expected_ranks, rank_normal
 from intravar.inference import ranking as module
 from reference.inference import simulated_ranks
 
@@ -14,8 +13,6 @@ def test_expected_ranks_equal_simulation():
     mean, sd = random.normal(size=8), random.uniform(0.1, 1.5, 8)
     simulated = simulated_ranks(mean.tolist(), sd.tolist(), 10_000, seed=1)
     np.testing.assert_allclose(expected_ranks(mean, sd), simulated, atol=0.08)
-    drawn = rank_draws(mean + sd * random.standard_normal((20_000, 8)))
-    np.testing.assert_allclose(drawn.expected, expected_ranks(mean, sd), atol=0.06)
 
 
 def test_blocks_change_nothing(monkeypatch):
@@ -76,10 +73,3 @@ def test_few_and_many():
     random = np.random.default_rng(5)
     many = rank_normal(random.normal(size=5_000), np.full(5_000, 0.5), n_draws=200)
     assert many.expected.sum() == pytest.approx(5_000 * 5_001 / 2)
-
-
-def test_draws_are_checked():
-    with pytest.raises(InputError, match="one row per draw"):
-        rank_draws([1.0, 2.0])
-    with pytest.raises(InputError, match="finite"):
-        rank_draws([[1.0, np.nan]])

@@ -78,15 +78,13 @@ def test_halves_agree_as_often_as_reliability_says_at_any_discordance(most_commo
     truth, n, (first, second) = halves_of(most_common, seed=3)
     k = first + second
     whole = discordance_interval(k, n)
-    found = even_errors(2 * k / n * (1 - k / n), whole.standard_error, n, most=0.5)
-    said = reliability(found.between_variance, found.standard_error)
+    _, even, between = even_errors(2 * k / n * (1 - k / n), whole.standard_error, n, most=0.5)
+    said = reliability(between, even)
     # The error that a reliability stands for, and what it says of two halves of a panel.
-    error = np.sqrt(found.between_variance * (1 - said) / said)
+    error = np.sqrt(between * (1 - said) / said)
     m = n / 2
     half = [
-        even_errors(
-            2 * j / m * (1 - j / m), discordance_interval(j, m).standard_error, m, 0.5
-        ).value
+        even_errors(2 * j / m * (1 - j / m), discordance_interval(j, m).standard_error, m, 0.5)[0]
         for j in (first, second)
     ]
     apart = np.abs(np.subtract(*half))
@@ -124,7 +122,8 @@ def test_even_errors_at_the_ends():
     n = np.full(6, 80)
     for k in (np.zeros(6), np.full(6, 40)):
         score = 2 * k / n * (1 - k / n)
-        found = even_errors(score, discordance_interval(k, n).standard_error, n, most=0.5)
-        assert found.between_variance == 0
-        assert (found.standard_error > 0.04).all()
-        assert (found.standard_error < 0.15).all()
+        noise = discordance_interval(k, n).standard_error
+        _, error, between = even_errors(score, noise, n, most=0.5)
+        assert between == 0
+        assert (error > 0.04).all()
+        assert (error < 0.15).all()

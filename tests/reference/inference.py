@@ -7,28 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def dersimonian_laird(estimate: Sequence[float], error: Sequence[float]) -> float:
-    """Return the between variance by the formula of DerSimonian and Laird (1986)."""
-    weights = [1 / each**2 for each in error]
-    mean = sum(w * y for w, y in zip(weights, estimate, strict=True)) / sum(weights)
-    q = sum(w * (y - mean) ** 2 for w, y in zip(weights, estimate, strict=True))
-    scale = sum(weights) - sum(w**2 for w in weights) / sum(weights)
-    return max(0.0, (q - (len(estimate) - 1)) / scale)
-
-
-def restricted_log_likelihood(
-    tau2: float, estimate: Sequence[float], error: Sequence[float]
-) -> float:
-    """Return the restricted log likelihood of the between variance, without its constant."""
-    variance = [tau2 + each**2 for each in error]
-    weight = sum(1 / v for v in variance)
-    mean = sum(y / v for y, v in zip(estimate, variance, strict=True)) / weight
-    value = -0.5 * np.log(weight)
-    for y, v in zip(estimate, variance, strict=True):
-        value -= 0.5 * (np.log(v) + (y - mean) ** 2 / v)
-    return float(value)
-
-
 def simulated_ranks(
     mean: Sequence[float], sd: Sequence[float], n_draws: int, seed: int
 ) -> list[float]:

@@ -37,7 +37,7 @@ from intravar.arrays import FloatArray
 from intravar.errors import InputError, unknown_name
 from intravar.estimators.evidence import Decisions, Estimand, Evidence
 from intravar.inference.intervals import LEVEL, Interval, TwoHalves, checked_level
-from intravar.inference.reliability import Scale
+from intravar.inference.shrinkage import Scale
 from intravar.observed import Observed as Observed
 from intravar.observed import handed_back, physician_or_groups
 

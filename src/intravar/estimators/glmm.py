@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 from scipy.special import expit
+from scipy.stats import t
 
+from intravar.arrays import FloatArray, IntArray
 from intravar.estimators.base import Estimator
-from intravar.inference import intervals
+from intravar.inference.intervals import Interval
 from intravar.observed import Observed
 
 #: Edges of the residuals' histogram; residuals beyond fall into the outer bins.
@@ -84,20 +86,17 @@ class GLMM(Estimator):
         self.score_ = total / self.n_patients_
         self.reason_ = [None] * len(self.physicians_)
         self._decision = np.asarray(y)
-        self.standard_error_ = intervals.overdispersion_standard_error(
-            y,
-            self.fitted_probability_,
-            self.residuals_**2,
-            code,
-            np.column_stack((np.ones(len(z)), z)),
-            self.model_.fe_sd,
-            self.model_.vc_sd,
+        design, p = np.column_stack((np.ones(len(z)), z)), self.fitted_probability_
+        self.standard_error_ = overdispersion_error(
+            observed.y, p, self.residuals_**2, code, design, self.model_.fe_sd, self.model_.vc_sd
         )
 
-    def _interval(self, level: float) -> intervals.Interval:
-        return intervals.overdispersion_interval(
-            self.score_, self.standard_error_, self.n_patients_, level
-        )
+    def _interval(self, level: float) -> Interval:
+        # Symmetric on the log scale: the score is positive.
+        freedom = np.maximum(self.n_patients_ - 1, 1)
+        width = t.ppf((1 + level) / 2, freedom) * self.standard_error_ / self.score_
+        ends = self.score_ * np.exp(-width), self.score_ * np.exp(width)
+        return Interval(*ends, self.standard_error_)
 
     def calibration(self, n_bins: int = CALIBRATION_BINS) -> Any:
         """Return observed shares against fitted probabilities, in bins of equal width."""
@@ -129,3 +128,40 @@ class GLMM(Estimator):
             "calibration": self.calibration().to_dicts(),
             "residuals": {"edges": RESIDUAL_EDGES.tolist(), "counts": counts.tolist()},
         }
+
+
+def overdispersion_error(
+    y: IntArray,
+    p: FloatArray,
+    square: FloatArray,
+    code: IntArray,
+    design: FloatArray,
+    fixed_sd: FloatArray,
+    random_sd: FloatArray,
+) -> FloatArray:
+    """Return the standard error of every physician's mean squared Pearson residual.
+
+    Decision, fitted probability, squared residual, physician and covariates, led by a one, are per
+    patient; beside them stand the posterior standard deviations of the fixed effects and of the
+    physicians' intercepts. NaN with fewer than two patients.
+
+    Examples
+    --------
+    With nothing uncertain but the patients it is the standard error of a mean.
+
+    >>> y, p = np.array([1, 0, 1, 0]), np.array([0.5, 0.2, 0.8, 0.1])
+    >>> square, nobody, zero = np.array([1.0, 0.25, 0.25, 0.5]), np.zeros(4, int), np.zeros(1)
+    >>> overdispersion_error(y, p, square, nobody, np.ones((4, 1)), zero, zero).round(4).tolist()
+    [0.1768]
+    """
+    J = len(random_sd)
+    n = np.bincount(code, minlength=J)
+    # r^2 is exp(-eta) for a prescription and exp(eta) for none.
+    slope = (1 - 2 * y) * square
+    # The intercept was estimated from the same decisions.
+    influence = square + (random_sd**2 * np.bincount(code, slope, J))[code] * (y - p)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.bincount(code, influence, J) / n
+        within = np.bincount(code, (influence - mean[code]) ** 2, J) / (n * (n - 1))
+        gradient = np.stack([np.bincount(code, slope * x, J) / n for x in design.T], axis=1)
+    return np.asarray(np.sqrt(within + gradient**2 @ fixed_sd**2))

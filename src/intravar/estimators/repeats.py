@@ -11,7 +11,7 @@ from intravar import observed
 from intravar.errors import InputError
 from intravar.estimators.evidence import NO_REPEATS, Estimand
 from intravar.inference.intervals import LEVEL, share_interval
-from intravar.inference.reliability import Scale
+from intravar.inference.shrinkage import Scale
 
 
 class Repeats:

@@ -2,26 +2,24 @@ from .intervals import (
     Interval,
     discordance_interval,
     effective_pairs,
-    overdispersion_interval,
-    overdispersion_standard_error,
     pair_interval,
     share_interval,
 )
-from .ranking import Assessment, Ranks, assess, expected_ranks, rank_draws, rank_normal
-from .reliability import (
-    EvenErrors,
+from .ranking import Assessment, Ranks, assess, expected_ranks, rank_normal
+from .shrinkage import (
+    Shrunken,
     SplitHalf,
+    between_variance,
     even_errors,
     rankability,
     reliability,
+    shrink,
     spearman_brown,
     split_half,
 )
-from .shrinkage import Shrunken, between_variance, shrink
 
 __all__ = [
     "Assessment",
-    "EvenErrors",
     "Interval",
     "Ranks",
     "Shrunken",
@@ -32,10 +30,7 @@ __all__ = [
     "effective_pairs",
     "even_errors",
     "expected_ranks",
-    "overdispersion_interval",
-    "overdispersion_standard_error",
     "pair_interval",
-    "rank_draws",
     "rank_normal",
     "rankability",
     "reliability",

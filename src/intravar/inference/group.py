@@ -22,8 +22,7 @@ from scipy.stats import chi2, norm
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.inference.intervals import LEVEL
-from intravar.inference.reliability import rankability
-from intravar.inference.shrinkage import between_at, q_statistic
+from intravar.inference.shrinkage import between_at, q_statistic, rankability
 from intravar.request import MATTERS
 
 _Z, _NAN = float(norm.ppf(0.5 + LEVEL / 2)), float("nan")

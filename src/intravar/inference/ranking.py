@@ -12,7 +12,6 @@ Lingsma, Eijkemans and Steyerberg, Incorporating natural variation into IVF clin
 the expected rank, BMC Med Res Methodol 2009;9:53 (percentiles of expected ranks).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,18 +22,18 @@ import polars as pl
 from scipy.special import ndtr
 from scipy.stats import rankdata, spearmanr
 
-from intravar.arrays import BoolArray, FloatArray
+from intravar.arrays import FloatArray
 from intravar.errors import InputError, renamed
 from intravar.inference.intervals import LEVEL, checked_level
-from intravar.inference.reliability import (
+from intravar.inference.shrinkage import (
     Scale,
     even_errors,
     from_scale,
     rankability,
     reliability,
+    shrink,
     to_scale,
 )
-from intravar.inference.shrinkage import Method, shrink
 from intravar.seeds import stream
 
 #: The tail that "worst tenth" means.
@@ -152,39 +151,18 @@ def rank_normal(
     random = stream(random_state, "ranks")
     # Only numbers without error can be equal.
     ties = random if np.count_nonzero(s == 0) > 1 else None
-    height = max(1, _BLOCK_ENTRIES // max(len(m), 1))
-    ranks = [
-        _ranks(m + s * random.standard_normal((min(height, n_draws - start), len(m))), ties)
+    n, height = len(m), max(1, _BLOCK_ENTRIES // max(len(m), 1))
+    blocks = [
+        _ranks(m + s * random.standard_normal((min(height, n_draws - start), n)), ties)
         for start in range(0, n_draws, height)
     ]
-    return _summary(np.concatenate(ranks), checked_level(level), expected_ranks(m, s))
-
-
-@renamed(seed="random_state")
-def rank_draws(draws: npt.ArrayLike, *, level: float = LEVEL, random_state: int = 0) -> Ranks:
-    """Rank physicians from joint posterior draws.
-
-    Parameters
-    ----------
-    draws
-        One row per draw, one column per physician; finite. Equal numbers are ranked at random.
-    level
-        Nominal coverage of the intervals of ranks.
-    random_state
-        For ties.
-
-    Examples
-    --------
-    >>> rank_draws([[1, 2, 3], [1, 3, 2]]).expected.tolist()
-    [1.0, 2.5, 2.5]
-    """
-    values = np.asarray(draws, dtype=np.float64)
-    if values.ndim != 2 or len(values) == 0:
-        raise InputError(f"draws have shape {values.shape}; give one row per draw")
-    if not np.isfinite(values).all():
-        raise InputError("draws must be finite; leave undefined physicians out")
-    ranks = _ranks(values, stream(random_state, "ranks"))
-    return _summary(ranks, checked_level(level), ranks.mean(axis=0))
+    ranks, expected = np.concatenate(blocks), expected_ranks(m, s)
+    among_worst = np.count_nonzero(ranks > n - int(np.ceil(WORST * n)), axis=0) / n_draws
+    ranks.sort(axis=0)
+    cut = int((1 - checked_level(level)) / 2 * n_draws)
+    low, high = ranks[[cut, n_draws - 1 - cut]].astype(np.float64)
+    worst = among_worst if n > 1 else np.full(n, np.nan)
+    return Ranks(expected, 100 * (expected - 0.5) / max(n, 1), low, high, worst)
 
 
 def _ranks(values: FloatArray, ties: np.random.Generator | None) -> npt.NDArray[np.unsignedinteger]:
@@ -199,24 +177,6 @@ def _ranks(values: FloatArray, ties: np.random.Generator | None) -> npt.NDArray[
     shuffled_ranks = rankdata(np.take_along_axis(values, shuffled, axis=1), "ordinal", axis=1)
     np.put_along_axis(ranks, shuffled, shuffled_ranks.astype(small), axis=1)
     return ranks
-
-
-def _summary(ranks: npt.NDArray[np.unsignedinteger], level: float, expected: FloatArray) -> Ranks:
-    n_draws, n_physicians = ranks.shape
-    n_worst = int(np.ceil(WORST * n_physicians))
-    if n_physicians > 1:
-        p_worst = np.count_nonzero(ranks > n_physicians - n_worst, axis=0) / n_draws
-    else:
-        p_worst = np.full(n_physicians, np.nan)
-    ranks.sort(axis=0)
-    cut = int(np.floor((1 - level) / 2 * n_draws))
-    return Ranks(
-        expected,
-        100 * (expected - 0.5) / max(n_physicians, 1),
-        ranks[cut].astype(np.float64),
-        ranks[n_draws - 1 - cut].astype(np.float64),
-        np.asarray(p_worst, dtype=np.float64),
-    )
 
 
 NO_ERROR = "the score has no standard error"
@@ -240,7 +200,7 @@ class Assessment:
     between_variance
         Variance of true scores, on the scale that was used.
     scale
-        On which scores were shrunk; see :mod:`intravar.inference.reliability`.
+        On which scores were shrunk; see :mod:`intravar.inference.shrinkage`.
     level
         Nominal coverage of the intervals.
     """
@@ -268,7 +228,6 @@ def assess(
     level: float = LEVEL,
     scale: Scale | None = None,
     most: float | None = None,
-    method: Method = "paule-mandel",
     random_state: int = 0,
 ) -> Assessment:
     """Shrink, rank and rate the physicians of a profile.
@@ -287,8 +246,6 @@ def assess(
         What the score can tend to at the most; by default the estimator's own word for it, and 1
         in a table. Below 1, and with `n_patients` known, reliability depends on them and not on
         the score; see :func:`intravar.inference.even_errors`.
-    method
-        How the variance between physicians is estimated.
     random_state
         Of the draws behind intervals of ranks.
 
@@ -308,7 +265,7 @@ def assess(
     score, error = table["score"].to_numpy(), table["standard_error"].to_numpy()
     known = np.isfinite(score) & np.isfinite(error)
     value, even = to_scale(score[known], error[known], used)
-    shrunken = shrink(value, even, level=level, method=method)
+    shrunken = shrink(value, even, level=level)
     between = shrunken.between_variance
     if used == "discordance" and ceiling < 1 and not table["n_patients"].has_nulls():
         size = table["n_patients"].to_numpy()[known]
@@ -324,8 +281,15 @@ def assess(
         "rank_high": ranks.high,
         "p_worst_tenth": ranks.p_worst_tenth,
     }
+    columns = np.full((len(derived), len(known)), np.nan)
+    columns[:, known] = list(derived.values())
+    without_error = pl.Series(~known) & table["score"].is_finite()
+    table = table.with_columns(
+        *(pl.Series(name, each) for name, each in zip(derived, columns, strict=True)),
+        reason=pl.when(without_error).then(pl.lit(NO_ERROR)).otherwise("reason"),
+    ).with_columns(pl.col(pl.Float64).fill_nan(None))
     return Assessment(
-        _completed(table, derived, known),
+        table.select(pl.exclude("standard_error", "reason"), "reason"),
         rankability(between, even),
         float(from_scale(shrunken.mean, used)),
         shrunken.between_variance,
@@ -341,33 +305,15 @@ def _table(profile: Any, level: float) -> pl.DataFrame:
         if not hasattr(profile, "score_"):
             raise InputError("the estimator is not fitted; call fit first")
         parts = [profile.profile_, profile.interval(level)]
-    frames = [nw.from_native(each, eager_only=True).to_polars() for each in parts]
-    table: pl.DataFrame = frames[0]
-    for each in frames[1:]:
+    table: pl.DataFrame
+    table, *ends = (nw.from_native(each, eager_only=True).to_polars() for each in parts)
+    for each in ends:
         table = table.with_columns(each.drop("physician").get_columns())
     table = table.rename({"score_low": "low", "score_high": "high"}, strict=False)
     missing = [name for name in _NEEDED if name not in table.columns]
     if missing:
         raise InputError(f"the profile has no column {', '.join(missing)}")
-    for name, dtype in {"n_patients": pl.Int64, "reason": pl.String}.items():
-        if name not in table.columns:
-            table = table.with_columns(pl.lit(None, dtype).alias(name))
+    further = {"n_patients": pl.Int64, "reason": pl.String}
+    absent = [pl.lit(None, further[name]).alias(name) for name in further.keys() - table.columns]
     numbers = pl.col(*_NEEDED[1:]).cast(pl.Float64).fill_null(float("nan"))
-    return table.select("physician", "n_patients", numbers, "reason")
-
-
-def _completed(
-    table: pl.DataFrame, derived: Mapping[str, FloatArray], known: BoolArray
-) -> pl.DataFrame:
-    """Return the table with what was derived of those who have a score with an error."""
-    columns = np.full((len(derived), len(known)), np.nan)
-    columns[:, known] = list(derived.values())
-    without = pl.Series(~known) & table["score"].is_finite()
-    reason = pl.when(without).then(pl.lit(NO_ERROR)).otherwise("reason").alias("reason")
-    return (
-        table.with_columns(
-            pl.Series(name, each) for name, each in zip(derived, columns, strict=True)
-        )
-        .with_columns(pl.col(pl.Float64).fill_nan(None), reason)
-        .select(pl.exclude("standard_error", "reason"), "reason")
-    )
+    return table.with_columns(absent).select("physician", "n_patients", numbers, "reason")

@@ -20,7 +20,7 @@ from intravar.estimators.evidence import Evidence, RepeatedCases
 from intravar.inference import Interval, assess
 from intravar.inference.intervals import share_interval
 from intravar.inference.ranking import rank_correlation
-from intravar.inference.reliability import Scale
+from intravar.inference.shrinkage import Scale
 from intravar.measurement.columns import typed
 from intravar.measurement.sentences import about
 from intravar.measurement.verdict import DETERMINED
