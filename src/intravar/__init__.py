@@ -13,31 +13,14 @@ from intravar.errors import warn_of
 
 _load, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 
-#: Names that stood here before, and where they are now.
-_MOVED = {
-    **{
-        name: f"estimators.{name}"
-        for name in (
-            "GLMM",
-            "Euclidean",
-            "GeneticMahalanobis",
-            "LPAGuided",
-            "LearnedWeights",
-            "Mahalanobis",
-            "MutualInformation",
-            "Noise",
-            "RFProximity",
-            "Several",
-            "fit_methods",
-        )
-    },
-    **{
-        name: f"study.{name}"
-        for name in ("Scenario", "Study", "Truth", "oracle_by_group", "oracle_several")
-    },
-    "several": "estimators.several_decisions",
-    "Means": "RunSettings",
+#: Names that stood here before, by where they are now.
+_MOVED_TO = {
+    "estimators": "GLMM Euclidean GeneticMahalanobis LPAGuided LearnedWeights Mahalanobis "
+    "MutualInformation Noise RFProximity Several fit_methods",
+    "study": "Scenario Study Truth oracle_by_group oracle_several",
 }
+_MOVED = {name: f"{to}.{name}" for to, names in _MOVED_TO.items() for name in names.split()}
+_MOVED |= {"several": "estimators.several_decisions", "Means": "RunSettings"}
 
 
 def __getattr__(name: str) -> Any:

@@ -169,7 +169,8 @@ class StepProgress(_Timed):
 
     def __exit__(self, *_: object) -> None:
         self._finish()
-        self._live.stop()
+        if self._moves:  # rich before 14.3 ends a bar that was never shown with an empty line
+            self._live.stop()
 
     def step(self, words: str, seconds: float | None = None) -> None:
         """See :class:`intravar.processes.Listener`."""
