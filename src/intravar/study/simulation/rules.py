@@ -26,13 +26,6 @@ IntArray = npt.NDArray[np.int32]
 Chance = Callable[[pl.DataFrame, IntArray], FloatArray]
 #: Points at which a distribution is read to get its mean and standard deviation.
 _POINTS = (np.arange(401) + 0.5) / 401
-#: Two covariates each, none in common: the camps have nothing to agree on.
-THREE_CAMPS: tuple[Mapping[str, float], ...] = (
-    {"age": 1.0, "sbp": 0.7},
-    {"non_hdl": 1.0, "hdl": -0.7},
-    {"hba1c": 1.0, "egfr": -0.7},
-)
-COMMON_RULE: Mapping[str, float] = {"age": 1.0, "sbp": 0.7, "non_hdl": 0.7, "hdl": -0.5}
 
 
 class Described(Protocol):
@@ -330,7 +323,7 @@ class Camps:
     weights lie between those of two camps.
     """
 
-    camps: Sequence[Mapping[str, float]] = THREE_CAMPS[:2]
+    camps: Sequence[Mapping[str, float]]
     drifters: float = 0.0
 
     @property
