@@ -14,8 +14,8 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
 from importlib.resources import files
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -45,7 +45,6 @@ _FILES = (
     *("scores.parquet", "runs.parquet", "details.json", "manifest.json", "summary.json"),
     *(f"tables/{name}.{suffix}" for name in TITLES for suffix in ("csv", "parquet", "md")),
 )
-_PARTS = "parts"
 #: What a record of a part must hold, and of which type.
 _RECORD: dict[str, type] = {
     **dict.fromkeys(("unit", "condition", "replicates"), str),
@@ -55,6 +54,8 @@ _RECORD: dict[str, type] = {
 }
 #: What a run must hold; parts of earlier versions hold no more.
 _RUN = frozenset(("condition", "replicate", "method", "seconds", "error"))
+#: What tells one run from all others.
+_KEY = itemgetter("condition", "replicate", "method")
 #: Texts longer than this are not printed where a configuration has changed.
 _LONGEST = 120
 
@@ -170,16 +171,11 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.parts = PartsFolder(self.folder / _PARTS)
-
-    @cached_property
-    def ledger(self) -> Ledger:
-        """The files of the folder that are ours, parts aside."""
-        return Ledger(self.folder)
+        self.parts = PartsFolder(self.folder / "parts")
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the folder for this run alone; the lock goes with the process, however it ends."""
+        """Hold the folder for this run alone; its `ledger` has the files that are ours."""
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"'{self.folder}' is a file; name a folder with --out")
         if not self.folder.exists() and not self.folder.parent.is_dir():
@@ -190,6 +186,7 @@ class Store:
             # Whoever holds the lock is alone: what is unfinished now was left by a killed run.
             for folder in (self.folder, self.parts.folder, self.folder / "tables"):
                 sweep(folder)
+            self.ledger = Ledger(self.folder)
             yield
         finally:
             lock.release()
@@ -224,13 +221,11 @@ class Store:
 
     def _sound(self, name: str) -> Record | None:
         """Return the record of a part that is whole, unchanged and under its own name, or None."""
-        record = self.parts.kept(name)
-        # A copy under another name would count a second time.
-        if record is None or record.get("unit") != name:
-            return None
+        record = self.parts.kept(name) or {}
         typed = all(isinstance(record.get(key), kind) for key, kind in _RECORD.items())
-        whole = typed and all(set(run) >= _RUN for run in record["runs"])
-        return record if whole else None
+        # A copy under another name would count a second time.
+        own = typed and record["unit"] == name
+        return record if own and all(set(run) >= _RUN for run in record["runs"]) else None
 
 
 def _run_units(
@@ -242,11 +237,9 @@ def _run_units(
     for name, scores, record in engine.run(run_unit, units):
         store.write(name, scores, record)
         left.remove(name)
-        for run in record["runs"]:
-            if run["error"]:
-                failed += 1
-                where = f"{run['condition']}, replicate {run['replicate']}, {run['method']}"
-                tell.note(f"failed: {where}: {run['error']}")
+        for run in (run for run in record["runs"] if run["error"]):
+            failed += 1
+            tell.note("failed: {condition}, replicate {replicate}, {method}: {error}".format(**run))
         # Units that are left are expected to take as long as those before.
         done = len(units) - len(left)
         seconds += record["seconds"]
@@ -274,11 +267,7 @@ def _command_line(
 
 def _finished(record: Record) -> list[tuple[Any, ...]]:
     """Return condition, replicate and method of all runs of a part that did not fail."""
-    return [_key(run) for run in record["runs"] if run["error"] is None]
-
-
-def _key(run: Mapping[str, Any]) -> tuple[Any, ...]:
-    return run["condition"], run["replicate"], run["method"]
+    return [_KEY(run) for run in record["runs"] if run["error"] is None]
 
 
 def _missing(
@@ -319,9 +308,8 @@ def _missing(
     for unit in units:
         where = unit.condition.name, unit.replicate
         left = [name for name in unit.method_names if (*where, name) not in file_of]
-        if left:
-            methods = tuple(method for method in unit.methods if method.name in left)
-            missing.append(replace(unit, methods=methods))
+        methods = tuple(method for method in unit.methods if method.name in left)
+        missing += [replace(unit, methods=methods)] * bool(left)
     return missing
 
 
@@ -354,7 +342,7 @@ def _write_study(store: Store, described: dict[str, Any]) -> Study:
         for record in records:
             table = store.parts.table(record["unit"])
             parts.append(pl.read_parquet(table, columns=list(SCORE_SCHEMA)))
-            rows += [r for r in record["runs"] if r["error"] is None or _key(r) not in done]
+            rows += [r for r in record["runs"] if r["error"] is None or _KEY(r) not in done]
             key = f"{record['condition']}.r{record['replicate']:03d}"
             details.setdefault(key, {}).update(record["details"])
         scores = pl.concat(parts).sort(order)
@@ -372,11 +360,10 @@ def _write_study(store: Store, described: dict[str, Any]) -> Study:
     for name, frame in frames.items():
         with store.ledger.writing(f"{name}.parquet") as beside:
             frame.write_parquet(beside)
-    texts = {f"tables/{name}.csv": table.write_csv() for name, table in tables.items()}
-    texts |= {f"tables/{name}.md": markdown(table) for name, table in tables.items()}
     contents = {"details": details, "manifest": described, "summary": study.summary()}
-    for name, content in contents.items():
-        texts[f"{name}.json"] = json.dumps(content, indent=1, default=str)
+    texts = {f"{n}.json": json.dumps(each, indent=1, default=str) for n, each in contents.items()}
+    for name, table in tables.items():
+        texts |= {f"tables/{name}.csv": table.write_csv(), f"tables/{name}.md": markdown(table)}
     for name, text in texts.items():
         with store.ledger.writing(name) as beside:
             beside.write_bytes(text.encode())
@@ -399,15 +386,9 @@ def manifest(
     mechanisms, described = [], []
     for condition in conditions:
         rule, sizes = condition.realised_rule(), ("family", "seed", "n_patients", "n_physicians")
-        mechanisms.append(
-            {
-                "condition": condition.name,
-                **{name: getattr(condition, name) for name in sizes},
-                "rule": rule.describe(),
-                "target_share": getattr(rule, "target_share", None),
-                "physicians": condition.physicians.describe(),
-            }
-        )
+        about = {"condition": condition.name} | {n: getattr(condition, n) for n in sizes}
+        about |= {"rule": rule.describe(), "target_share": getattr(rule, "target_share", None)}
+        mechanisms.append(about | {"physicians": condition.physicians.describe()})
     for method in methods:
         about = {name: getattr(method, name) for name in ("label", "idea", "supervised", "scale")}
         plain = str | int | float | bool | None

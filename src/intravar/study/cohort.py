@@ -74,18 +74,17 @@ class Truth:
     outcomes: npt.NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
+        own = vars(self)  # frozen for everybody else
         if self.share is None:
-            object.__setattr__(self, "share", self.eligible)
+            own["share"] = self.eligible
         kinds = {"eligible": np.bool_, "group": np.int16}
         for name in self._arrays:
-            values: npt.NDArray[Any] = np.array(getattr(self, name), kinds.get(name, np.float64))
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
-            if len(values) != len(self.eligible):
+            own[name] = np.array(own[name], kinds.get(name, np.float64))
+            own[name].setflags(write=False)
+            if len(own[name]) != len(self.eligible):
                 raise InputError(f"'{name}' and 'eligible' differ in length; give one per patient")
         for name in ("p_high", "p_low", "share"):
-            values = getattr(self, name)
-            if not np.all((values >= 0) & (values <= 1)):
+            if not np.all((own[name] >= 0) & (own[name] <= 1)):
                 raise InputError(f"column '{name}' has a value outside 0 to 1")
 
     @property
@@ -187,9 +186,8 @@ class Cohort:
                 raise InputError(f"covariate '{each}' is {dtype}, not a number; encode or drop it")
         decided = {DECISION: checked_decision(decision)}
         labels = checked_physician(physician)
-        lengths = {"decision has": len(decided[DECISION]), "physician has": len(labels)}
-        if truth is not None:
-            lengths["truth has"] = len(truth.eligible)
+        n, lengths = covariates.height, {"decision has": len(decided[DECISION])}
+        lengths |= {"physician has": len(labels), "truth has": len(truth.eligible) if truth else n}
         if further is not None and further.width:
             lengths["further decisions have"] = further.height
             if further.columns != list(FURTHER[: further.width]):
@@ -198,12 +196,10 @@ class Cohort:
                     f"{FURTHER[0]}, {FURTHER[1]} and so on, at most {len(FURTHER)}"
                 )
             decided |= {each.name: checked_decision(each) for each in further}
-        for what, length in lengths.items():
-            if length != covariates.height:
-                raise InputError(
-                    f"{what} {length:,} entries for {covariates.height:,} patients; give one "
-                    "per patient"
-                )
+        for what in (what for what, length in lengths.items() if length != n):
+            raise InputError(
+                f"{what} {lengths[what]:,} entries for {n:,} patients; give one per patient"
+            )
         table = covariates.with_columns(labels.alias(PHYSICIAN), **pl.DataFrame(decided).to_dict())
         vars(self).update(_table=table, truth=truth, name=name, notes=tuple(notes))
 
@@ -325,12 +321,11 @@ class Cohort:
         known: dict[str, Any] = {}
         for column in needed if present else ():
             dtype = {"eligible": pl.Boolean, "group": pl.Int16}.get(column, pl.Float64)
+            values = table[column]
             try:
-                values = table[column].cast(dtype)
+                values = values.cast(dtype)
             except pl.exceptions.PolarsError as error:
-                raise InputError(
-                    f"column '{column}' is {table[column].dtype}, not {dtype}"
-                ) from error
+                raise InputError(f"column '{column}' is {values.dtype}, not {dtype}") from error
             if column == "group":  # a physician without a group has none in the table
                 values = values.fill_null(0)
             for row in values.is_null().arg_true():

@@ -68,9 +68,7 @@ class Study:
             "scores": self.scores.height,
             "undefined_scores": undefined.height,
             "undefined_reasons": dict(undefined["reason"].value_counts().iter_rows()),
-            "failures": self.failures.select(
-                "condition", "replicate", "method", "error"
-            ).to_dicts(),
+            "failures": self.failures.select(*list(RUN_SCHEMA)[:3], "error").to_dicts(),
             "seconds_of_work": float(self.runs["seconds"].sum()),
             "tables": {name: table.to_dicts() for name, table in self.tables.items()},
         }
@@ -120,11 +118,9 @@ class Study:
 
     def of(self, condition: str, methods: list[str]) -> pl.DataFrame:
         """Return the first draw of a condition for some methods, with their labels."""
-        chosen = (pl.col("condition") == condition) & pl.col("method").is_in(methods)
-        order = {method: position for position, method in enumerate(methods)}
-        place = pl.col("method").replace_strict(order, return_dtype=pl.Int32)
-        rows = self.first_draw.filter(chosen).sort(place, "physician", maintain_order=True)
-        return self._labelled(rows)
+        rows = self.first_draw.filter(pl.col("method").is_in(methods), condition=condition)
+        place = pl.col("method").replace_strict(methods, range(len(methods)), return_dtype=pl.Int32)
+        return self._labelled(rows.sort(place, "physician", maintain_order=True))
 
     def cells(
         self,

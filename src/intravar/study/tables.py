@@ -21,11 +21,6 @@ from intravar.estimators import METHODS
 from intravar.study.simulation.conditions import conditions_of, main_conditions, window_of
 from intravar.study.units import COMPARABLE, OTHER_SCALE
 
-
-def _toml(name: str) -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
-
-
 #: From resampled values, one resample per row, to one statistic per row.
 Statistic = Callable[[FloatArray], FloatArray]
 
@@ -47,8 +42,12 @@ CELL_SCHEMA = {
 }
 #: Half a unit of the last decimal that the paper prints.
 ROUNDING = 0.0005
+#: The words of tables, and what the paper prints.
+_WORDS, _PUBLISHED = (
+    tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
+    for name in ("words", "published")
+)
 #: Titles of tables, in the order in which they are shown, and headings of columns.
-_WORDS = _toml("words")
 TITLES: dict[str, str] = _WORDS["titles"]
 HEADINGS: dict[str, str] = _WORDS["headings"]
 #: Table that holds a condition's figures by physician group.
@@ -66,7 +65,7 @@ class BootstrapInterval(NamedTuple):
 #: What the paper prints, by table, method and column.
 _PRINTED = {
     (table, method, column): BootstrapInterval(*cell)
-    for table, rows in _toml("published").items()
+    for table, rows in _PUBLISHED.items()
     for method, row in rows.items()
     for column, cell in zip(rows["columns"], row, strict=True)
     if method != "columns" and cell
@@ -176,8 +175,7 @@ def cell(
     if "n_undefined" in rows.columns:
         undefined = int(rows["n_undefined"].sum())
     draws = draws if len(names) > 1 else [draw[:, 0] for draw in draws]
-    about = column.statistic, column.resamples
-    intervals = [percentile_interval(draw, *about) for draw in draws]
+    intervals = [percentile_interval(draw, column.statistic, column.resamples) for draw in draws]
     values = np.array([each.value for each in intervals])
     values = values[np.isfinite(values)]
     n, half, bounds = values.size, np.nan, intervals[0][1:]
@@ -271,7 +269,22 @@ _ACROSS = (
     Column("percent_positive", "delta", lambda values: 100 * (values > 0).mean(axis=1), 0.05),
     Column("coverage", "coverage", rows=pl.col("coverage").is_not_null().any()),
 )
-_WINDOWS = {"w1": (1, 1), "w2_3": (2, 3), "w4_6": (4, 6), "w7_9": (7, 9)}
+_RANKS = [Column(f"spearman_{of}", ("score", of), row_spearman) for of in ("d_star", "oracle")]
+#: Deltas across SCORE2 and the window rules by window size, and by pass, with the names of the
+#: conditions. The paper's caption says 90 experiments; its shares (93.4 % = 85/91, 54.9 % = 50/91)
+#: say 91.
+_WINDOWS = [
+    Column(name, "delta", rows=pl.col("condition").str.contains(f"^{conditions}$"))
+    for name, conditions in (
+        ("score2", "score2"),
+        ("w1", "pass[12]-w1-p[1-9]"),
+        ("w2_3", "pass[12]-w[23]-p[1-8]"),
+        ("w4_6", "pass[12]-w[4-6]-p[1-6]"),
+        ("w7_9", "pass[12]-w[7-9]-p[1-3]"),
+        ("pass1", "pass1-w[1-9]-p[1-9]"),
+        ("pass2", "pass2-w[1-9]-p[1-9]"),
+    )
+]
 #: Measures of recovery; the last three are for methods that aim at the comparable discordance.
 _RECOVERED = (
     Column("spearman_d_star", "spearman"),
@@ -301,30 +314,28 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
     scores = scores.sort(*by, maintain_order=True)
     draws = _by_draw(scores)
     deltas = draws.filter(_RATES & _NOT_ORACLE)
-    here = draws.filter(pl.col("condition").is_in(_RECOVERY))
-    tables = {"recovery_trust": _trust_table(here)}
-    for column in _RECOVERED:
-        tables[f"recovery_{column.of}"] = cells_of("", here, [column])
-    for name, table in GROUP_TABLES.items():
-        here = scores.filter(pl.col("condition") == name)
-        tables[table] = cells_of(table, here, _GROUPS, name)
-        tables[correlations_of(name)] = _correlation_table(here, name)
+    windows = deltas if any(map(window_of, set(scores["condition"]))) else deltas.clear()
+    sizes = [deltas.filter(condition=name) for name in conditions_of("grid")]
+    of = {name: scores.filter(condition=name) for name in (*GROUP_TABLES, "continuous")}
+    in_main = pl.col("condition").is_in(main_conditions())
+    recovered = draws.filter(pl.col("condition").is_in(_RECOVERY))
+    made: list[tuple[str, pl.DataFrame, Sequence[Column], str | None]] = [
+        *((f"recovery_{column.of}", recovered, [column], None) for column in _RECOVERED),
+        *((table, of[name], _GROUPS, name) for name, table in GROUP_TABLES.items()),
+        ("cross_experiment", windows.filter(in_main), _ACROSS, "main"),
+        ("window_size", windows, _WINDOWS[:5], "window_size"),
+        ("passes", windows, _WINDOWS[5:], "passes"),
+        ("continuum", of["continuous"], _RANKS, "continuous"),
+        ("grid", pl.concat(sizes), [Column("mean_delta", "delta", pooled=True)], None),
+        ("condition_deltas", deltas, [Column("mean_delta", "delta")], None),
+        ("condition_errors", deltas, [Column("mean_physician_error", "abs_delta")], None),
+    ]
+    tables = {name: cells_of(name, *content) for name, *content in made}
     glmm = [tables[table] for table in GROUP_TABLES.values()]
     tables["glmm_groups"] = pl.concat(glmm).filter(pl.col("method").is_in(OTHER_SCALE))
-    if any(map(window_of, set(scores["condition"]))):
-        tables |= _across(deltas)
-    ranks = [Column(f"spearman_{of}", ("score", of), row_spearman) for of in ("d_star", "oracle")]
-    here = scores.filter(pl.col("condition") == "continuous")
-    tables["continuum"] = cells_of("continuum", here, ranks, "continuous")
-    sizes = [deltas.filter(pl.col("condition") == name) for name in conditions_of("grid")]
-    for table, rows, column in (
-        ("grid", pl.concat(sizes), Column("mean_delta", "delta", pooled=True)),
-        ("condition_deltas", deltas, Column("mean_delta", "delta")),
-        ("condition_errors", deltas, Column("mean_physician_error", "abs_delta")),
-    ):
-        tables[table] = cells_of(table, rows, [column])
-    tables["seconds"] = _seconds(runs)
-    return {name: tables[name] for name in TITLES if name in tables and tables[name].height}
+    tables |= {correlations_of(name): _correlation_table(of[name], name) for name in GROUP_TABLES}
+    tables |= {"recovery_trust": _trust_table(recovered), "seconds": _seconds(runs)}
+    return {name: tables[name] for name in TITLES if tables[name].height}
 
 
 def _by_draw(scores: pl.DataFrame) -> pl.DataFrame:
@@ -360,29 +371,6 @@ def _by_draw(scores: pl.DataFrame) -> pl.DataFrame:
         (score - comparable).mean().alias("comparable_excess"),
         above.filter((score - comparable).is_not_null()).mean().alias("comparable_held"),
     )
-
-
-def _across(deltas: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Return deltas across SCORE2 and the window rules: all, by window size, and by pass.
-
-    The paper's caption says 90 experiments; its shares (93.4 % = 85/91, 54.9 % = 50/91) say 91.
-    """
-
-    def only(names: list[str]) -> pl.Expr:
-        return pl.col("condition").is_in(names)
-
-    main = deltas.filter(only(main_conditions()))
-    windows = {name: window for name in main_conditions() if (window := window_of(name))}
-    sizes = {"score2": ["score2"]} | {
-        name: [n for n, (_, width, _) in windows.items() if low <= width <= high]
-        for name, (low, high) in _WINDOWS.items()
-    }
-    passes = {f"pass{k}": [n for n, window in windows.items() if window[0] == k] for k in (1, 2)}
-    tables = {"cross_experiment": cells_of("cross_experiment", main, _ACROSS, "main")}
-    for table, parts in (("window_size", sizes), ("passes", passes)):
-        columns = [Column(name, "delta", rows=only(names)) for name, names in parts.items()]
-        tables[table] = cells_of(table, deltas, columns, table)
-    return tables
 
 
 def _correlation_table(here: pl.DataFrame, condition: str) -> pl.DataFrame:

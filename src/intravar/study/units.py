@@ -45,13 +45,9 @@ SCORE_SCHEMA = {
 }
 #: One row per condition, replicate and method.
 RUN_SCHEMA = {
-    "condition": pl.String,
-    "replicate": pl.Int32,
-    "method": pl.String,
-    "seconds": pl.Float64,
-    "memory_mb": pl.Float64,
-    "versions": pl.String,
-    "error": pl.String,
+    **{name: SCORE_SCHEMA[name] for name in ("condition", "replicate", "method")},
+    **dict.fromkeys(("seconds", "memory_mb"), pl.Float64),
+    **dict.fromkeys(("versions", "error"), pl.String),
 }
 #: Methods that aim at the comparable discordance of a panel.
 COMPARABLE = frozenset(name for name, method in METHODS.items() if method.estimand == "comparable")
@@ -96,25 +92,19 @@ class Unit:
     @property
     def seed(self) -> int:
         """Seed of the unit's cohort."""
-        return self.condition.replicate_seed(
-            0 if self.replicates == "resampled" else self.replicate
-        )
+        return self.condition.replicate_seed(self.replicate * (self.replicates == "fresh"))
 
     def configuration(self) -> dict[str, Any]:
         """Return all that decides the unit's result, apart from the versions of the software."""
-
-        def settings(method: Estimator) -> dict[str, Any]:
+        methods = {}
+        for method in self.methods:
+            settings = dict(sorted(method.get_params().items()))
             # Threads change nothing, seeds follow from the condition: no part of it.
-            known = sorted(method.get_params().items())
-            return {name: value for name, value in known if name not in ("n_jobs", "random_state")}
-
-        return {
-            "scenario": repr(self.condition),
-            "seed": self.seed,
-            "replicate": self.replicate,
-            "replicates": self.replicates,
-            "methods": {method.name: repr(settings(method)) for method in self.methods},
-        }
+            for name in ("n_jobs", "random_state"):
+                settings.pop(name, None)
+            methods[method.name] = repr(settings)
+        own = {"seed": self.seed, "replicate": self.replicate, "replicates": self.replicates}
+        return {"scenario": repr(self.condition), **own, "methods": methods}
 
 
 def plan(
@@ -172,10 +162,11 @@ def run_unit(unit: Unit) -> tuple[str, pl.DataFrame, dict[str, Any]]:
         about = (*where.values(), method, *measured, json.dumps(software_versions()), error)
         runs.append(dict(zip(RUN_SCHEMA, about, strict=True)))
 
-    for name, score in _baselines(cohort, truth) if unit.group == BASELINES else ():
-        scores.append(_beside(score, name, truth))
-        ran(name, 0.0)
+    if unit.group == BASELINES:
         details["cohort"] = _cohort_details(cohort)
+        for name, score in _baselines(cohort, truth):
+            scores.append(_beside(score, name, truth))
+            ran(name, 0.0)
     if unit.methods:
         recorded, completed = _observed(cohort)
     for method in unit.methods:
@@ -183,11 +174,11 @@ def run_unit(unit: Unit) -> tuple[str, pl.DataFrame, dict[str, Any]]:
         observed = recorded if method.accepts_missing else completed
         estimator, messages, error = _fit(unit, method, observed)
         ran(method.name, begin, error)
-        if error is not None:
-            continue
-        profile = estimator.profile_.rename({"score_low": "low", "score_high": "high"})
-        scores.append(_beside(profile, method.name, truth, rate=method.scale == "discordance"))
-        details[method.name] = estimator.details() | ({"warnings": messages} if messages else {})
+        if error is None:
+            profile = estimator.profile_.rename({"score_low": "low", "score_high": "high"})
+            scores.append(_beside(profile, method.name, truth, rate=method.scale == "discordance"))
+            warned = {"warnings": messages} if messages else {}
+            details[method.name] = estimator.details() | warned
     table = pl.concat(scores, how="diagonal_relaxed").with_columns(
         pl.lit(value).alias(name) for name, value in where.items()
     )

@@ -19,8 +19,7 @@ from markupsafe import Markup
 from intravar.documents.charts import Drawing, Plot, label_lines
 from intravar.study.grids import number_text
 from intravar.study.report import marks
-from intravar.study.report.marks import Chart, panels
-from intravar.study.report.physicians import continuum, group_panels
+from intravar.study.report.marks import Chart, continuum, group_panels, panels
 from intravar.study.results import Study
 from intravar.study.simulation.conditions import conditions_of
 from intravar.study.tables import HEADINGS
@@ -73,7 +72,7 @@ def figures_of(results: Study) -> list[Figure]:
     first = FIGURES["score2-panels"]  # the panels of other conditions are read alike
     for name, own in FIGURES.items():
         declared = {"reading": first["reading"], "words": first["words"], "tables": (), **own}
-        of = declared.get("condition") or next(iter(declared["tables"]), "")
+        of = declared.get("condition") or "".join(declared["tables"][:1])
         if chart := _CHARTS[declared.pop("chart")](results, of):
             words = f"{declared.pop('words')}: {chart.words}"
             figures.append(Figure(name, chart=chart, alternative=words, **declared))
@@ -115,14 +114,13 @@ def _by_column(results: Study, table: str) -> Chart | None:
     numbers = ("value", "low", "high", "published")
     rows = results.cells(table, HEADINGS, results.rate_methods).to_dicts()
     for row in rows:
+        row["where"] = row["place"] = HEADINGS[row["column"]]
+        row |= {"panel": "", "several": row["draws"] if row["draws"] > 1 else None}
         if table == "grid":
             sizes = conditions_of("grid")[row["condition"]]
             n, k = sizes.n_patients, sizes.n_physicians
-            where, place, panel = f"{n:,} patients of {k}", f"{n / 1000:g}", f"{k} physicians"
-        else:
-            where, place, panel = HEADINGS[row["column"]], HEADINGS[row["column"]], ""
-        row |= {"where": where, "place": place, "panel": panel}
-        row["several"] = row["draws"] if row["draws"] > 1 else None
+            row |= {"where": f"{n:,} patients of {k}", "place": f"{n / 1000:g}"}
+            row["panel"] = f"{k} physicians"
         row["hint"] = marks.hint("{label}, {where}: {value}", row, _HINTS, *numbers)
     methods = marks.present(results.rate_methods, rows)
 
@@ -135,19 +133,18 @@ def _by_column(results: Study, table: str) -> Chart | None:
         for own in parts.values():
             places = list(dict.fromkeys(row["place"] for row in own))
             plot = Plot(width // columns, 280, x=(0.5, len(places) + 0.5), y=ends)
-            ticks = list(enumerate(places, 1)), marks.signed_ticks(*ends)
-            name = _DELTA if columns == 1 else ""
-            plot.axes(_ACROSS[table], name, x_ticks=ticks[0], y_ticks=ticks[1])
+            ticks = {"x_ticks": list(enumerate(places, 1)), "y_ticks": marks.signed_ticks(*ends)}
+            plot.axes(_ACROSS[table], _DELTA if columns == 1 else "", **ticks)
             plot.line([(plot.x[0], 0), (plot.x[1], 0)], "limit", "ink")
+            look: dict[str, Any] = {"upright": True, "dash": step / 2, "radius": 4 - columns / 4}
             for number, method in enumerate(methods):
                 beside = 1 + step * (number - (len(methods) - 1) / 2)
                 at = [(places.index(r["place"]) + beside, r) for r in own if r["method"] == method]
                 if table == "grid":
                     line = [(place, row["value"]) for place, row in at]
                     plot.line(line, "line", marks.colour_of(results, method))
-                look: dict[str, Any] = {"upright": True, "dash": step / 2}
                 for place, row in at:
-                    marks.mark_row(plot, results, row, place, radius=4 - columns / 4, **look)
+                    marks.mark_row(plot, results, row, place, **look)
             plots.append(plot)
         whole = panels(plots, columns, list(parts) if len(parts) > 1 else [])
         return marks.with_methods(whole, results, methods)
@@ -220,17 +217,14 @@ def _calibration(results: Study, _: str) -> Chart | None:
         counts = Plot(side, 120, y=(0, max(row["n_patients"] for row in bins)))
         counts.axes("Fitted probability of deciding for", "Patients")
         for row in bins:
-            hint = "fitted {fitted:.3f}, observed {observed:.3f}, {n_patients:,} patients"
-            at, text = row["fitted"], hint.format_map(row)
+            text = "fitted {fitted:.3f}, observed {observed:.3f}, {n_patients:,} patients"
+            at, text = row["fitted"], text.format(**row)
             curve.point((at, row["observed"]), text, colour=colour)
             counts.bar((at - 0.035, at + 0.035), (0, row["n_patients"]), text, "fill", colour)
         return panels([curve, counts], 1)
 
-    return Chart(
-        draw,
-        f"{len(bins)} bins; the largest gap is {gap}, at a fitted probability of "
-        f"{worst['fitted']:.2f} with {worst['n_patients']:,} patients.",
-    )
+    where = "a fitted probability of {fitted:.2f} with {n_patients:,} patients".format(**worst)
+    return Chart(draw, f"{len(bins)} bins; the largest gap is {gap}, at {where}.")
 
 
 # --- how a cohort is made and what the methods are given of it ---
@@ -334,13 +328,5 @@ def _sketches(
     yield last
 
 
-_CHARTS = {
-    "overview": _overview,
-    "group_panels": group_panels,
-    "continuum": continuum,
-    "cross_deltas": _cross_deltas,
-    "by_column": _by_column,
-    "recovery": _recovery,
-    "residuals": _residuals,
-    "calibration": _calibration,
-}
+_MAKERS = (_overview, group_panels, continuum, _cross_deltas, _by_column, _recovery)
+_CHARTS = {each.__name__.strip("_"): each for each in (*_MAKERS, _residuals, _calibration)}

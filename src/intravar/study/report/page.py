@@ -32,10 +32,9 @@ _NEARLY_ZERO = 0.005
 def study_page(results: Study) -> str:
     """Return the report as one HTML page."""
     figures, manifest = figures_of(results), results.manifest
-    physicians = {name: results.physicians(name) for name in results.conditions}
     data = {
         "figures": {figure.name: figure.condition for figure in figures},
-        "physicians": physicians,
+        "physicians": {name: results.physicians(name) for name in results.conditions},
         "methods": [{"name": m, "label": results.label(m)} for m in results.methods],
     }
     placed = {name for figure in figures for name in figure.tables} | {"seconds"}
@@ -45,14 +44,11 @@ def study_page(results: Study) -> str:
         "data": script_json(data),
         "findings": findings(results),
         "sections": [_section(results, figure) for figure in figures],
-        "seconds": results.grid("seconds") if "seconds" in results.tables else None,
         "further": [results.grid(name) for name in results.tables if name not in placed],
         "manifest": manifest,
         "results": results,
         "conditions": _conditions(results),
-        "physicians": physicians,
-        "undefined": results.undefined_reasons(),
-        "failures": results.failures.to_dicts(),
+        "first": data["physicians"][results.conditions[0]],
         "configuration": digest(json.dumps(chosen, sort_keys=True).encode()),
     }
     filters, looks = {"number": number_text}, looks_of_study(results)
@@ -125,10 +121,9 @@ def order_kept(results: Study) -> str | None:
         ("score2_groups", "spearman_oracle", "With five groups of physicians"),
         ("continuum", "spearman_d_star", "When physicians lie on a continuum"),
     ):
-        cells = results.cells(table, [column], results.methods).sort("value", "method")
-        if not cells.is_empty():
-            ends = cells.select("value", "label")
-            low, high = ("{:.2f} ({})".format(*ends.row(place)) for place in (0, -1))
+        cells = results.cells(table, [column], results.methods).sort("value", "method").to_dicts()
+        if cells:
+            low, high = ("{value:.2f} ({label})".format(**cells[end]) for end in (0, -1))
             parts.append(f"{where}, rank correlations go from {low} to {high}.")
     return "How well is the order of the physicians kept? " + " ".join(parts) if parts else None
 
@@ -136,14 +131,12 @@ def order_kept(results: Study) -> str | None:
 def across(results: Study) -> str | None:
     """Say which method errs least across conditions."""
     cells = results.cells("cross_experiment", ["mean_abs_delta"], results.methods)
-    number = len(results.main_conditions)
-    if cells.height < 2 or number < 2:
+    ranked, number = cells.sort("value", "method").to_dicts(), len(results.main_conditions)
+    if len(ranked) < 2 or number < 2:
         return None
-    ranked = cells.sort("value", "method")
-    best, worst = ranked.row(0, named=True), ranked.row(-1, named=True)
-    return (
-        f"Across {number} rules, {best['label']} errs least (mean |delta| {best['value']:.3f}) and "
-        f"{worst['label']} most ({worst['value']:.3f})."
+    best = "{label} errs least (mean |delta| {value:.3f})".format(**ranked[0])
+    return f"Across {number} rules, {best} and " + "{label} most ({value:.3f}).".format(
+        **ranked[-1]
     )
 
 
@@ -167,12 +160,12 @@ def against_constant(results: Study) -> str | None:
 
 def against_paper(results: Study) -> str | None:
     """Say how many of the paper's figures agree with ours."""
-    tables = [
-        table
+    inside = [
+        value
         for name, table in results.tables.items()
         if "inside" in table.columns and name != "glmm_groups"
+        for value in table["inside"].drop_nulls()
     ]
-    inside = [value for table in tables for value in table["inside"].drop_nulls().to_list()]
     if not inside:
         return None
     several = any(results.draws(name) > 1 for name in results.conditions)
@@ -249,9 +242,8 @@ def write_report(
     pictures = [name for name in chosen if name in ("svg", "png", "pdf")]
     for figure in figures_of(results) if pictures else ():
         svg = on_paper(figure.svg(WIDE), looks_of_study(results), CENTIMETRES)
-        for name in pictures:
-            content = svg.encode() if name == "svg" else drawn(svg, name)
-            files[f"figures/{figure.name}.{name}"] = content
+        own = {name: svg.encode() if name == "svg" else drawn(svg, name) for name in pictures}
+        files |= {f"figures/{figure.name}.{name}": content for name, content in own.items()}
     for name in results.tables if "latex" in chosen else ():
         files[f"tables/{name}.tex"] = latex_table(results.grid(name)).encode()
     ledger = Ledger(results.folder)
