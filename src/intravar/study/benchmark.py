@@ -361,9 +361,11 @@ def _write_study(store: Store, described: dict[str, Any]) -> Study:
         with store.ledger.writing(f"{name}.parquet") as beside:
             frame.write_parquet(beside)
     contents = {"details": details, "manifest": described, "summary": study.summary()}
-    texts = {f"{n}.json": json.dumps(each, indent=1, default=str) for n, each in contents.items()}
-    for name, table in tables.items():
-        texts |= {f"tables/{name}.csv": table.write_csv(), f"tables/{name}.md": markdown(table)}
+    texts = {
+        f"{n}.json": json.dumps(content, indent=1, default=str) for n, content in contents.items()
+    }
+    for name, each in tables.items():
+        texts |= {f"tables/{name}.csv": each.write_csv(), f"tables/{name}.md": markdown(each)}
     for name, text in texts.items():
         with store.ledger.writing(name) as beside:
             beside.write_bytes(text.encode())

@@ -15,10 +15,13 @@ import polars as pl
 from intravar.estimators import METHODS
 from intravar.study.simulation.conditions import conditions_of
 from intravar.study.tables import HEADINGS
+from intravar.study.units import OTHER_SCALE
 
 _PER_CENT = "percent_positive"
-#: Measures from 0 to 1.
-_FROM_ZERO = ("coverage", "mean_abs_delta", "mean_error", "mean_physician_error")
+#: What measures can take, where it is not from -1 to 1.
+_ENDS = {_PER_CENT: (0.0, 100.0)} | dict.fromkeys(
+    ("coverage", "mean_abs_delta", "mean_error", "mean_physician_error"), (0.0, 1.0)
+)
 _SIGNED = ("mean_delta", "median_delta", "score2", "w1", "w2_3", "w4_6", "w7_9", "pass1", "pass2")
 _SINGLE_DRAWS = "the range that holds 95 % of single draws"
 #: Characters that mean something in LaTeX.
@@ -98,10 +101,7 @@ def make_grid(
 
     if "published" not in table.columns:
         first, *others = map(heading, table.columns)
-        plain = [
-            (label(str(start)), [None if value is None else _plain_cell(value) for value in row])
-            for start, *row in table.iter_rows()
-        ]
+        plain = [(label(str(start)), [*map(_plain_cell, row)]) for start, *row in table.iter_rows()]
         return Grid(name, title, first, others, plain)
     cohorts = {
         name: "{n_patients:,} patients, {n_physicians} physicians".format_map(vars(each))
@@ -123,20 +123,19 @@ def make_grid(
     return Grid(name, title, corner, [heading(column) for column in columns], rows, draws)
 
 
-def _plain_cell(value: Any) -> Cell:
-    if isinstance(value, str):
-        return Cell(None, value)
+def _plain_cell(value: Any) -> Cell | None:
+    if value is None or isinstance(value, str):
+        return None if value is None else Cell(None, value)
     return Cell(float(value), f"{value:,d}" if isinstance(value, int) else f"{value:,.2f}")
 
 
 def _cell(row: Mapping[str, Any]) -> Cell:
     column, value, paper = str(row["column"]), row["value"], row["published"]
     interval = short = ""
-    low, high = shown_interval(row)
-    if low is not None and high is not None:
-        interval = f"[{column_text(low, column)}, {column_text(high, column)}]"
-        between = "," if column in _SIGNED else "-"
-        short = between.join(_short(end, column) for end in (low, high))
+    ends = [end for end in shown_interval(row) if end is not None]
+    if len(ends) == 2:
+        interval = f"[{', '.join(column_text(end, column) for end in ends)}]"
+        short = ("," if column in _SIGNED else "-").join(_short(end, column) for end in ends)
     text = "undefined" if value is None else column_text(value, column)
     published = "" if paper is None else column_text(paper, column)
     return Cell(value, text, interval, short, paper, published, row["inside"] is False)
@@ -181,14 +180,9 @@ def shown_interval(cell: Mapping[str, Any]) -> tuple[float | None, float | None]
     """
     if cell["draws"] is None or cell["draws"] < 2 or cell["draw_low"] is None:
         return cell["low"], cell["high"]
-    column, least, most = str(cell["column"]), -1.0, 1.0
-    if column == _PER_CENT:
-        least, most = 0.0, 100.0
-    elif column.startswith("group"):
-        known = METHODS.get(str(cell["method"]))
-        least, most = 0.0, 1.0 if known is None or known.scale == "discordance" else math.inf
-    elif column in _FROM_ZERO:
-        least = 0.0
+    least, most = _ENDS.get(str(cell["column"]), (-1.0, 1.0))
+    if str(cell["column"]).startswith("group"):
+        least, most = 0.0, math.inf if cell["method"] in OTHER_SCALE else 1.0
     return max(cell["draw_low"], least), min(cell["draw_high"], most)
 
 

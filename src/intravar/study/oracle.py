@@ -22,11 +22,9 @@ def pair_discordance(n_patients: npt.ArrayLike, n_for: npt.ArrayLike) -> npt.NDA
     >>> pair_discordance([4, 2, 1], [2, 2, 1])
     array([0.66666667, 0.        ,        nan])
     """
-    n = np.asarray(n_patients, dtype=np.float64)
-    k = np.asarray(n_for, dtype=np.float64)
-    pairs = n * (n - 1) / 2
-    undefined = np.full(n.shape, np.nan)
-    share: npt.NDArray[np.float64] = np.divide(k * (n - k), pairs, out=undefined, where=pairs > 0)
+    n, k = (np.asarray(each, np.float64) for each in (n_patients, n_for))
+    pairs, share = n * (n - 1) / 2, np.full(n.shape, np.nan)
+    np.divide(k * (n - k), pairs, out=share, where=pairs > 0)
     return share
 
 
@@ -45,12 +43,9 @@ def oracle(cohort: Cohort) -> pl.DataFrame:
     ['n_pairs', 'oracle', 'd_star', 'comparable', 'reason']
     """
     counts, n = _counts(cohort), pl.col("n_eligible")
-    estimate = pair_discordance(counts["n_eligible"].to_numpy(), counts["decided_for"].to_numpy())
+    estimate = pair_discordance(counts["n_eligible"], counts["decided_for"])
     return counts.select(
-        PHYSICIAN,
-        "group",
-        "n_patients",
-        "n_eligible",
+        *(PHYSICIAN, "group", "n_patients", "n_eligible"),
         (n * (n - 1) // 2).alias("n_pairs"),
         pl.Series("oracle", estimate).fill_nan(None),
         "d_star",
@@ -69,7 +64,7 @@ def oracle_interval(cohort: Cohort, level: float = LEVEL) -> pl.DataFrame:
     ['physician', 'low', 'high', 'standard_error']
     """
     counts = _counts(cohort)
-    decided_for, n = (counts[name].to_numpy() for name in ("decided_for", "n_eligible"))
+    decided_for, n = counts.select("decided_for", "n_eligible").to_numpy().T
     ends = pl.DataFrame(discordance_interval(decided_for, n, level)._asdict()).fill_nan(None)
     return counts.select(PHYSICIAN).hstack(ends)
 
@@ -101,8 +96,8 @@ def oracle_several(cohort: Cohort) -> pl.DataFrame:
     for k, name in enumerate(cohort.decisions.columns):
         columns |= {name: alone[:, k], f"given_{name}": given[:, k]}
     patients = pl.DataFrame({PHYSICIAN: cohort.physician.cast(pl.String), **columns})
-    means = pl.len().cast(pl.Int64).alias("n_patients"), pl.col(*columns).mean()
-    return patients.group_by(PHYSICIAN).agg(*means).sort(PHYSICIAN)
+    n_patients = pl.len().cast(pl.Int64).alias("n_patients")
+    return patients.group_by(PHYSICIAN).agg(n_patients, pl.all().mean()).sort(PHYSICIAN)
 
 
 def _counts(cohort: Cohort) -> pl.DataFrame:

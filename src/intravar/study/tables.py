@@ -330,7 +330,7 @@ def build_tables(scores: pl.DataFrame, runs: pl.DataFrame) -> dict[str, pl.DataF
         ("condition_deltas", deltas, [Column("mean_delta", "delta")], None),
         ("condition_errors", deltas, [Column("mean_physician_error", "abs_delta")], None),
     ]
-    tables = {name: cells_of(name, *content) for name, *content in made}
+    tables = {each[0]: cells_of(*each) for each in made}
     glmm = [tables[table] for table in GROUP_TABLES.values()]
     tables["glmm_groups"] = pl.concat(glmm).filter(pl.col("method").is_in(OTHER_SCALE))
     tables |= {correlations_of(name): _correlation_table(of[name], name) for name in GROUP_TABLES}

@@ -133,8 +133,9 @@ def _by_column(results: Study, table: str) -> Chart | None:
         for own in parts.values():
             places = list(dict.fromkeys(row["place"] for row in own))
             plot = Plot(width // columns, 280, x=(0.5, len(places) + 0.5), y=ends)
-            ticks = {"x_ticks": list(enumerate(places, 1)), "y_ticks": marks.signed_ticks(*ends)}
-            plot.axes(_ACROSS[table], _DELTA if columns == 1 else "", **ticks)
+            ticks = list(enumerate(places, 1)), marks.signed_ticks(*ends)
+            name = _DELTA if columns == 1 else ""
+            plot.axes(_ACROSS[table], name, x_ticks=ticks[0], y_ticks=ticks[1])
             plot.line([(plot.x[0], 0), (plot.x[1], 0)], "limit", "ink")
             look: dict[str, Any] = {"upright": True, "dash": step / 2, "radius": 4 - columns / 4}
             for number, method in enumerate(methods):

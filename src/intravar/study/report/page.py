@@ -32,7 +32,7 @@ _NEARLY_ZERO = 0.005
 def study_page(results: Study) -> str:
     """Return the report as one HTML page."""
     figures, manifest = figures_of(results), results.manifest
-    data = {
+    data: dict[str, Any] = {
         "figures": {figure.name: figure.condition for figure in figures},
         "physicians": {name: results.physicians(name) for name in results.conditions},
         "methods": [{"name": m, "label": results.label(m)} for m in results.methods],

@@ -61,19 +61,14 @@ class Recording:
         """Return the covariates as recorded."""
         columns = list(covariates.drop(self.hidden))
         n = covariates.height
-        if self.error:
-            for at, column in enumerate(columns):
-                if column.n_unique() > 2:
-                    spread = self.error * column.to_numpy().std()
-                    columns[at] = column + spread * random.standard_normal(n)
-        if self.missing:
-            columns = [
-                each.set(pl.Series(random.random(n) < self.missing), None) for each in columns
-            ]
-        columns += [
-            pl.Series(f"noise_{number:02d}", random.standard_normal(n))
-            for number in range(1, self.irrelevant + 1)
-        ]
+        for at, column in enumerate(columns if self.error else ()):
+            if column.n_unique() > 2:
+                spread = self.error * column.to_numpy().std()
+                columns[at] = column + spread * random.standard_normal(n)
+        for at, column in enumerate(columns if self.missing else ()):
+            columns[at] = column.set(pl.Series(random.random(n) < self.missing), None)
+        noise = (f"noise_{number:02d}" for number in range(1, self.irrelevant + 1))
+        columns += [pl.Series(name, random.standard_normal(n)) for name in noise]
         return pl.DataFrame(columns)
 
     def describe(self) -> str:
@@ -115,12 +110,11 @@ class Fall:
 
     def describe(self) -> str:
         """Say it in words."""
+        where = f"from the first {self.covariate} to the last, evenly"
         if self.since is not None:
             where = f"from {self.covariate} {self.since:g} on"
         elif self.last == 1:
             where = f"where {self.covariate} is 1"
-        else:
-            where = f"from the first {self.covariate} to the last, evenly"
         return f"p_high lower by {self.size:g} {where}"
 
 
@@ -303,10 +297,9 @@ class Scenario:
             parts.append(f"physicians see patients of different {self.case_mix.covariate}")
         if self.steadiness is not None:
             parts.append(self.steadiness.describe())
-        if self.further_rules:
-            rules = " | ".join(rule.describe() for rule in self.further_rules)
+        if rules := " | ".join(rule.describe() for rule in self.further_rules):
             parts.append(f"further decisions by {rules}")
         if any(factor != 1 for factor in self.less):
             factors = ", ".join(f"{factor:g}" for factor in self.less)
             parts.append(f"after a yes P(yes) of the next is multiplied by {factors}")
-        return "; ".join(part for part in parts if part)
+        return "; ".join(filter(None, parts))
