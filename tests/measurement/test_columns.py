@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "measure.md"
 def test_the_page_lists_every_column() -> None:
     text = DOCS.read_text("utf-8")
     for column in COLUMNS:
-        assert f"| `{column.name}` | {USUAL.fill(column.words)} |" in text
+        assert f"| `{column.name}` | {USUAL.fill(column.meaning)} |" in text
 
 
 def test_a_table_has_all_columns_with_their_types() -> None:
@@ -60,4 +60,4 @@ def test_what_is_below_a_limit_does_not_look_like_it() -> None:
 
 
 def test_no_column_is_told_in_units_of_information() -> None:
-    assert not any("nats" in column.words for column in COLUMNS)
+    assert not any("nats" in column.meaning for column in COLUMNS)

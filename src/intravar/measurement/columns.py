@@ -1,13 +1,15 @@
-"""The columns of a result, each declared once.
+"""The columns of a result, each declared once, in `columns.toml`.
 
 The table in memory, the files, the page, the terminal, the documents and the tests all read this
-list. A new column is an entry here and its computation: as one of the :class:`Scores`, or in the
+list. A new column is an entry there and its computation: as one of the :class:`Scores`, or in the
 evidence of a method.
 """
 
 import math
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Literal
 
 import polars as pl
@@ -21,80 +23,9 @@ from intravar.wording import Words
 #: no small count follows from how many were decided for; only where neither contradictions nor
 #: agreements on cases seen twice are few; or only where neither close calls nor others are few.
 Shown = Literal["always", "reportable", "others", "rates", "repeats", "close"]
-#: Formats that show a column, see :class:`intravar.tables.Column`.
-_FILES = ("workbook", "whole")
-_PAGE = ("page", *_FILES)
-_PAPER = ("paper", *_PAGE)
-_MOSTLY = ("terminal", *_PAPER)
-_EVERYWHERE = ("dense", *_MOSTLY)
-
-#: What the columns mean, in a line: templates for :meth:`intravar.wording.Words.fill`.
-_MEANING = {
-    "physician": "who decided; a pseudonym in what is handed on",
-    "n_patients": "{cases} of the {decider}",
-    "discordance": "probability that two comparable {cases} get different decisions",
-    "band_low": "above what it lies, when an exact value could reveal small numbers of {cases}",
-    "band_high": "below what it then lies",
-    **dict.fromkeys(
-        ("low", "explained_low", "contradiction_low"), "lower end of its 95 % interval"
-    ),
-    **dict.fromkeys(
-        ("high", "explained_high", "contradiction_high"), "upper end of its 95 % interval"
-    ),
-    "shrunken": "pulled towards the average, more so with few {cases}",
-    "identified_low": "lowest level that fits the data as well, where levels differ in that",
-    "identified_high": "highest level that fits as well",
-    "rate": "share of the {cases} {decided_for}",
-    "explained": "share of how the decisions vary that is explained by what is recorded",
-    "in_close_calls": "share of the discordance that lies in {cases} that could be decided either "
-    "way",
-    "p_high": "how often eligible {cases} are {decided_for}",
-    "p_low": "how often the other {cases} are {decided_for}",
-    "discrimination": "p_high less p_low",
-    "expected": "what the average colleague would score on the same {cases}",
-    "gain": "how much better the {decider_own} own rule predicts than that of all; at 0.1 it gives "
-    "what was decided a probability about 10 % higher",
-    "contradiction": "share of cases seen twice that were decided differently the second time",
-    "n_repeats": "cases seen twice, to tens",
-    "n_pairs": "pairs of comparable {cases} behind it",
-    "reliability": "share of the score's variance that is real difference between {deciders}",
-    "rank": "expected rank; 1 is the most consistent {decider}",
-    "rank_low": "lower end of the rank's interval",
-    "rank_high": "upper end of the rank's interval",
-    "reportable": "whether a number, or a range of levels, may stand",
-    "reason": "why there is no number, or no rank",
-}
-#: Heading and meaning where people read a column in another way; of 95 % intervals as well.
-_ON_PAGE = {
-    "discordance": (
-        "of 100 pairs",
-        "of 100 pairs of comparable {cases}, so many get different decisions; a range "
-        "where an exact value could reveal small numbers of {cases}",
-    ),
-    "interval": ("95 % interval", "where the true value lies, as far as chance goes"),
-    "contradiction": (
-        "self-contradiction",
-        "of 100 cases seen twice, so many were decided differently the second time",
-    ),
-    "contradiction_interval": ("95 % interval", "of the self-contradiction"),
-    "rank": ("rank", "expected rank with its 95 % interval; 1 is the most consistent {decider}"),
-}
-#: The same where the figure is an upper limit.
-_OF_LIMITS = {
-    "discordance": (
-        "of 100 pairs, at most",
-        "an upper limit: of 100 pairs of comparable {cases}, at most so many get different "
-        "decisions; a range of limits where an exact value could reveal small numbers of {cases}",
-    ),
-    "interval": ("95 % interval", "with 95 % confidence the true value is at most this"),
-    "low": ("limit, low", "how far the limit may fall as more is learned; not a lower limit"),
-    "high": ("95 % sure: at most", "with 95 % confidence the true value is at most this"),
-    "shrunken": ("shrunken", "the limit pulled towards the average, more so with few {cases}"),
-    "expected": ("expected", "the limit that the average colleague would have on the same {cases}"),
-}
-#: Columns behind which their interval is written, with what its ends' names begin with.
-_INTERVALS = {"discordance": "", "contradiction": "contradiction_"}
-_OTHER_TYPES = {"physician": pl.String, "reportable": pl.Boolean, "reason": pl.String}
+#: Formats, see :class:`intravar.tables.Column`: what one shows, those that follow show as well.
+_FORMATS = ("dense", "terminal", "paper", "page", "whole", "workbook")
+_TYPES = {"number": pl.Float64, "whole": pl.Int64, "text": pl.String, "truth": pl.Boolean}
 
 
 @dataclass(frozen=True)
@@ -103,90 +34,70 @@ class ResultColumn:
 
     Attributes
     ----------
-    name, heading
-        In files and frames, and over it in a table.
-    digits
-        To which it is rounded where it is handed on, and shown; None for what is not a fraction.
+    name, heading, meaning
+        In files and frames, over it in a table, and in a line.
+    holds, digits
+        What it holds; digits to which a number is rounded where it is handed on, and shown.
     shown
         When it is handed on.
     where, kind, share
-        Formats that show it, and how much room it takes; see :class:`intravar.tables.Column`.
+        The first of the formats that show it, and how much room it takes; see
+        :class:`intravar.tables.Column`.
     hundred
         Whether it is written as a number of 100 where people read it.
     down
         Whether it is written rounded down: what lies below a limit must not look like it.
+    page, limit
+        Heading and meaning where people read it in another way; where it is an upper limit.
+    interval, limit_interval
+        What the interval means that is written behind it, of a figure and of an upper limit.
     """
 
     name: str
     heading: str
-    digits: int | None = 3
+    meaning: str
+    holds: str = "number"
+    digits: int = 3
     shown: Shown = "reportable"
-    where: tuple[str, ...] = _FILES
+    where: str = "whole"
     kind: str = ""
     share: float = 1.0
     hundred: bool = False
     down: bool = False
-
-    @property
-    def words(self) -> str:
-        """What it means in a line."""
-        return _MEANING[self.name]
+    page: list[str] | None = None
+    limit: list[str] | None = None
+    interval: str = ""
+    limit_interval: str = ""
 
     @property
     def dtype(self) -> type[pl.DataType]:
         """Its type in files and frames; a physician's id keeps the type that it came with."""
-        return _OTHER_TYPES.get(self.name, pl.Int64 if self.digits is None else pl.Float64)
+        return _TYPES[self.holds]
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its interval, and of the ends, begin with."""
+        return "" if self.name == "discordance" else f"{self.name}_"
 
     def text(self, value: Any) -> str:
         """Write a value for a reader.
 
         Examples
         --------
-        >>> ResultColumn("gain", "own rule").text(-0.0001)
+        >>> ResultColumn("gain", "own rule", "").text(-0.0001)
         '0.000'
-        >>> ResultColumn("reliability", "reliability", down=True).text(0.3998)
+        >>> ResultColumn("reliability", "reliability", "", down=True).text(0.3998)
         '0.399'
         """
-        if self.digits is not None:
+        if self.holds == "number":
             finest = 10**self.digits
             value = math.floor(value * finest + 1e-6) / finest if self.down else value
             return f"{round(value, self.digits) + 0.0:.{self.digits}f}"  # no minus before zero
         return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-COLUMNS = (
-    ResultColumn("physician", "{decider}", None, "always", _EVERYWHERE, share=1.6),
-    ResultColumn("n_patients", "{cases}", None, "always", _MOSTLY, "minor"),
-    ResultColumn("discordance", "discordance", where=_EVERYWHERE, share=1.3, hundred=True),
-    ResultColumn("band_low", "band from", 2, "always"),
-    ResultColumn("band_high", "band to", 2, "always"),
-    ResultColumn("low", "low", hundred=True),
-    ResultColumn("high", "high", hundred=True),
-    ResultColumn("shrunken", "shrunken", where=_MOSTLY, kind="minor", hundred=True),
-    ResultColumn("identified_low", "level from", hundred=True),
-    ResultColumn("identified_high", "level to", hundred=True),
-    ResultColumn("rate", "rate", 3, "rates", _MOSTLY, "minor"),
-    ResultColumn("explained", "explained", 2, "rates", _PAPER),
-    ResultColumn("explained_low", "low", 2, "rates"),
-    ResultColumn("explained_high", "high", 2, "rates"),
-    ResultColumn("in_close_calls", "in close calls", 2, "close", _PAGE, "least"),
-    ResultColumn("p_high", "p high"),
-    ResultColumn("p_low", "p low", 3, "others"),
-    ResultColumn("discrimination", "discrimination", 3, "others"),
-    ResultColumn("expected", "expected", where=_PAGE, kind="least", hundred=True),
-    ResultColumn("gain", "own rule", where=_PAGE, kind="least"),
-    ResultColumn("contradiction", "contradiction", 2, "repeats", _PAPER, "least", hundred=True),
-    ResultColumn("contradiction_low", "low", 2, "repeats", hundred=True),
-    ResultColumn("contradiction_high", "high", 2, "repeats", hundred=True),
-    ResultColumn("n_repeats", "seen twice", None, "repeats"),
-    ResultColumn("n_pairs", "pairs", None, "always", _PAGE, "least"),
-    ResultColumn("reliability", "reliability", 3, "always", _MOSTLY, "least", down=True),
-    ResultColumn("rank", "rank", 1, "reportable", _EVERYWHERE, "minor", 1.3),
-    ResultColumn("rank_low", "rank low", None),
-    ResultColumn("rank_high", "rank high", None),
-    ResultColumn("reportable", "reportable", None, "always", ("workbook",)),
-    ResultColumn("reason", "reason", None, "always", _PAGE, "words", 3.0),
-)
+_DECLARED = tomllib.loads(files(__package__).joinpath("columns.toml").read_text("utf-8"))
+COLUMNS = tuple(ResultColumn(name, **each) for name, each in _DECLARED.items())
 
 
 def typed(columns: Mapping[str, Any]) -> pl.DataFrame:
@@ -205,7 +116,7 @@ def typed(columns: Mapping[str, Any]) -> pl.DataFrame:
 def rounded(table: pl.DataFrame) -> pl.DataFrame:
     """Round every column to the digits that are shown."""
     return table.with_columns(
-        pl.col(column.name).round(column.digits) for column in COLUMNS if column.digits is not None
+        pl.col(column.name).round(column.digits) for column in COLUMNS if column.holds == "number"
     )
 
 
@@ -267,30 +178,33 @@ def decider_table(
 
 def _headed(column: ResultColumn, words: Words, claim: str) -> Iterator[Column]:
     """Yield the column of a table, and that of its interval if it has one."""
-    readings = _ON_PAGE | (_OF_LIMITS if claim == "at most" else {})
-    heading, meaning = readings.get(column.name, (column.heading, column.words))
+    limit = column.limit if claim == "at most" else None
+    heading, meaning = limit or column.page or (column.heading, column.meaning)
+    digits = column.digits if column.holds == "number" else None
+    where = _FORMATS[_FORMATS.index(column.where) :]
     yield Column(
         column.name,
         words.fill(heading),
         words.fill(meaning),
-        column.dtype == pl.String,
-        1 if column.hundred else column.digits,
+        column.holds == "text",
+        1 if column.hundred else digits,
         column.share,
-        column.where,
+        where,
         column.kind,
     )
-    if column.name in _INTERVALS:  # its ends are numbers in a workbook
-        name = f"{_INTERVALS[column.name]}interval"
-        where = tuple(each for each in column.where if each != "workbook")
-        yield Column(name, *readings[name], share=1.2, where=where)
+    if column.interval:  # its ends are numbers in a workbook
+        means = column.limit_interval if limit else column.interval
+        yield Column(
+            f"{column.prefix}interval", "95 % interval", means, share=1.2, where=where[:-1]
+        )
 
 
 def _cells(column: ResultColumn, row: Mapping[str, Any], claim: str) -> Iterator[Cell]:
     """Yield the cell of a column, and of its interval if it has one."""
-    claim = claim if column.name in _OF_LIMITS else "about"
+    claim = claim if column.limit else "about"
     yield _cell(column, row, claim)
-    if column.name in _INTERVALS:
-        low, high = (row[f"{_INTERVALS[column.name]}{end}"] for end in ("low", "high"))
+    if column.interval:
+        low, high = (row[f"{column.prefix}{end}"] for end in ("low", "high"))
         yield Cell(hundreds(low, high, claim), order=high if claim == "at most" else low)
 
 
@@ -309,4 +223,4 @@ def _cell(column: ResultColumn, row: Mapping[str, Any], claim: str) -> Cell:
         return Cell(f"{value:.0f} ({row['rank_low']} to {row['rank_high']})", value)
     if column.hundred:
         return Cell(hundred(value, claim), round(100 * value, 1), order=value)
-    return Cell(str(value)) if column.dtype == pl.String else Cell(column.text(value), value)
+    return Cell(str(value)) if column.holds == "text" else Cell(column.text(value), value)
