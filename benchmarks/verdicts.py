@@ -39,6 +39,7 @@ from intravar.measurement.grounds import Appraisal, concluded
 from intravar.measurement.halves import Halves
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import LITTLE_EXPLAINED, UNRANKED, Grounds
+from intravar.request import Request
 
 #: Rank correlation with the truth from which on an order is one.
 ORDER = 0.5
@@ -219,7 +220,7 @@ def appraised(row: dict[str, Any]) -> Appraisal:
         row["case_mix"],
         over_limits=row.get("over_limits", np.inf),
     )
-    return concluded(grounds, scores)
+    return concluded(grounds, scores, Request(physician="doctor", decision="drug"))
 
 
 def _evidence(row: dict[str, Any]) -> Evidence:

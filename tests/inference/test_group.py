@@ -91,7 +91,9 @@ def test_many_rows_and_a_trace_of_a_rule_bear_no_ranks() -> None:
     strength = rule_strength(evidence, observed, None)
     assert strength > 4  # significant
     grounds = Grounds(evidence, None, compare_halves(model, observed, 0), strength)
-    verdict = concluded(grounds, scores_of(model, evidence, observed)).verdict
+    verdict = concluded(
+        grounds, scores_of(model, evidence, observed), Request(physician="doctor", decision="drug")
+    ).verdict
     assert verdict.level in UNRANKED
     assert "explains hardly anything" in str(verdict)
 

@@ -8,6 +8,7 @@ from intravar.inference.intervals import Interval
 from intravar.measurement.grounds import concluded
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import Grounds
+from intravar.request import Request
 
 TRUE_SPREAD, CHANCE = 0.06, 0.08
 
@@ -32,6 +33,7 @@ def spread_of(random: np.random.Generator, n_physicians: int) -> tuple[float, fl
             Interval(score - 2 * error, score + 2 * error, error),
             {},
         ),
+        Request(physician="doctor", decision="drug"),
     )
     group = appraisal.grounds.group
     assert group is not None

@@ -15,13 +15,13 @@ from intravar.inference import Interval
 from intravar.inference.group import any_two, explained_of_all, explained_of_each, group_of
 from intravar.inference.ranking import rank_correlation
 from intravar.measurement.diagnostics import case_mix
-from intravar.measurement.halves import Halves, compare_halves, falls, own_interval, widen
+from intravar.measurement.halves import Halves, compare_halves, falls, holding, own_interval, widen
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Fitted, Scores, result_table
 from intravar.measurement.verdict import ANCHORED, RULE_FOUND, Grounds, Verdict, judge
 from intravar.observed import Observed
 from intravar.preparation.check import Check
-from intravar.request import MATTERS, MIN_PANEL, MIN_RELIABILITY
+from intravar.request import Request
 
 #: Below it a method tells physicians apart.
 DIFFER_P = 0.05
@@ -52,47 +52,30 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
     The method that measures comes first in `fitted`.
     """
     main, *others = fitted.values()
-    observed = check.prepared.observed
-    halves = None
+    observed, request, halves = check.prepared.observed, check.request, None
     if isinstance(main.estimator, Estimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
-            halves = compare_halves(main.estimator, observed, check.request.random_state)
+            halves = compare_halves(main.estimator, observed, request.random_state)
     leaks = [each.column for each in check.prepared.leaks if each.certain]
     anchors, over_limits = main.evidence.anchors, float("inf")
     # Without clear cases the answer would be chance.
     if anchors is not None and anchors.clear >= ANCHORED:
-        over_limits = main.evidence.over_limits(observed, check.request.random_state)
+        over_limits = main.evidence.over_limits(observed, request.random_state)
     grounds = Grounds(
         main.evidence,
         None,
         halves,
         rule_strength(main.evidence, observed, rule),
-        leaks[0] if leaks and check.request.covariates is None else None,
+        leaks[0] if leaks and request.covariates is None else None,
         case_mix(observed, rule.probability),
         over_limits=over_limits,
     )
-    appraisal = concluded(
-        grounds,
-        main.scores,
-        [each.scores for each in others],
-        matters=check.request.matters,
-        min_panel=check.request.min_panel,
-        min_reliability=check.request.min_reliability,
-    )
-    verdict = appraisal.verdict
-    reasons = tuple(check.request.words.said(reason) for reason in verdict.reasons)
-    return appraisal._replace(verdict=replace(verdict, reasons=reasons))
+    return concluded(grounds, main.scores, request, [each.scores for each in others])
 
 
 def concluded(
-    grounds: Grounds,
-    scores: Scores,
-    others: Sequence[Scores] = (),
-    *,
-    matters: float = MATTERS,
-    min_panel: int = MIN_PANEL,
-    min_reliability: float = MIN_RELIABILITY,
+    grounds: Grounds, scores: Scores, request: Request, others: Sequence[Scores] = ()
 ) -> Appraisal:
     """Widen intervals, say what all say together, and judge; nothing is fitted any more.
 
@@ -106,10 +89,8 @@ def concluded(
     scores = widened(scores, evidence, halves, pull)
     ends = _identified(evidence, scores.interval)
     if ends is not None:
-        low, high, error = scores.interval
-        holding = Interval(np.minimum(low, ends[0]), np.maximum(high, ends[1]), error)
         ranged = scores.with_columns(identified_low=ends[0], identified_high=ends[1])
-        scores = replace(ranged, interval=holding)
+        scores = replace(ranged, interval=holding(scores.interval, *ends))
     # Pairs get closer as patients are added: what a matching method says of all is a bound too.
     closer = halves.pull if halves is not None and evidence.caliper is not None else 0.0
     doubt = 0.0 if halves is None else halves.common_doubt
@@ -123,13 +104,13 @@ def concluded(
         doubt=doubt,
         raw=evidence.raw,
         narrowed=_narrowed(scores, evidence, halves),
-        matters=matters,
+        matters=request.matters,
     )
     if group is not None and predicts:
         figures = (discordance, error, scores.n_patients, scores.n_for)
         group = replace(group, explained=explained_of_all(*figures, doubt))
         scores = scores.with_columns(**explained_of_each(*figures))
-    table = result_table(scores, min_panel=min_panel, min_reliability=min_reliability)
+    table = result_table(scores, request.min_panel, request.min_reliability)
     grounds = replace(
         grounds,
         group=group,
@@ -139,7 +120,7 @@ def concluded(
         n_ranked=table["rank"].count(),
         explained=evidence.explained(scores.n_patients),
     )
-    return Appraisal(scores, table, grounds, judge(grounds))
+    return Appraisal(scores, table, grounds, judge(grounds, request.words))
 
 
 def _identified(evidence: Evidence, interval: Interval) -> tuple[FloatArray, FloatArray] | None:

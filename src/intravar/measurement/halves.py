@@ -244,10 +244,13 @@ def widen(score: FloatArray, interval: Interval, fall: FloatArray, doubt: float)
 
 def own_interval(evidence: Evidence, interval: Interval) -> Interval:
     """Return a method's intervals, with the range of levels that fit equally well in them."""
-    if evidence.anchors is None:
+    anchors = evidence.anchors
+    if anchors is None:
         return interval
-    return Interval(
-        np.minimum(interval.low, evidence.anchors.identified_low),
-        np.maximum(interval.high, evidence.anchors.identified_high),
-        interval.standard_error,
-    )
+    return holding(interval, anchors.identified_low, anchors.identified_high)
+
+
+def holding(interval: Interval, low: FloatArray, high: FloatArray) -> Interval:
+    """Return intervals that hold others as well."""
+    ends = np.minimum(interval.low, low), np.maximum(interval.high, high)
+    return Interval(*ends, interval.standard_error)

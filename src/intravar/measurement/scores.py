@@ -145,9 +145,9 @@ def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> S
 
 def result_table(
     scores: Scores,
-    *,
     min_panel: int = MIN_PANEL,
     min_reliability: float = MIN_RELIABILITY,
+    *,
     determined: bool | None = None,
 ) -> pl.DataFrame:
     """Return one row per physician with all result columns.

@@ -3,34 +3,15 @@
 Figures are shares between 0 and 1, said as "of 100".
 """
 
-from intravar.measurement.verdict import LITTLE_EXPLAINED
+from intravar.measurement.verdict import LITTLE_EXPLAINED, SAID
 from intravar.tables import hundred
 from intravar.wording import Sentence
 
 #: What may be read under each verdict.
-MAY_BE_READ = {
-    "levels and ranks": Sentence(
-        "The figures of single {deciders}, with their intervals, and their order."
-    ),
-    "upper limits and ranks": Sentence(
-        "Upper limits of single {deciders}, and their order. How far below its "
-        "limit a true value lies is not known."
-    ),
-    "ranks only": Sentence(
-        "Which {deciders} are more and which are less consistent; the figures themselves are "
-        "biased."
-    ),
-    "group only": Sentence("The figure of all together; single {deciders} cannot be compared."),
-    "not interpretable": "Do not use these figures until the problem below is fixed.",
-}
+MAY_BE_READ = {level: Sentence(each) for level, each in SAID["may_be_read"].items()}
 #: How often two deciders differ, and by part of the noise why they do.
 SEEN_BY_TWO = "{cases} seen by two {deciders}"
-WHY_DIFFERENT = {
-    "level": "some {say_yes} more often than others",
-    "pattern": "they weigh {cases} differently",
-    "occasion": "the same {decider} would decide differently on another occasion, or for reasons "
-    "that are not recorded",
-}
+WHY_DIFFERENT: dict[str, str] = SAID["why_different"]
 #: Rank correlation from which on scores and rates of "yes" are said to go together.
 TOGETHER = 0.8
 

@@ -5,8 +5,10 @@ trace of a rule is significant. Every test has a threshold with a name; docs/ver
 is where it is, and shows how often each verdict was right.
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Literal
 
 import numpy as np
@@ -15,7 +17,7 @@ from scipy.stats import norm
 from intravar.estimators.evidence import Evidence
 from intravar.inference.group import RANKABLE, Group
 from intravar.measurement.halves import Halves
-from intravar.wording import Sentence
+from intravar.wording import USUAL, Sentence, Words
 
 Level = Literal[
     "levels and ranks",
@@ -61,55 +63,9 @@ MOST_REASONS = 3
 _Z = float(norm.ppf(0.9))
 _TINY = 1e-9
 
-NO_RULE = Sentence(
-    "no rule was found in these covariates: they hardly predict the "
-    "decisions, and the figure says little more than how often any two {cases} of one "
-    "{decider}, comparable or not, are decided differently"
-)
-#: Why nothing may be read; why nobody is ranked, the gravest reason first; why figures are not
-#: read; and why everything may be.
-_REASONS = {
-    "leak": "'{leak}' gives the decision away: leave it out or, if it was known before, name the "
-    "covariates one by one",
-    "no score": "nobody has a score with an interval",
-    "rate alone": "the score is that of the rate alone: it says nothing about comparable {cases}",
-    "no rule": NO_RULE.template,
-    "little explained": "what is recorded explains hardly anything of how decisions of a usual "
-    "{decider} vary: {cases} alike in the record are hardly more alike than any two {cases}",
-    "own rules": "{deciders} follow rules of their own that this method cannot follow: to decide "
-    "by another rule looks like deciding inconsistently (predictability asks for no rule)",
-    "one": "there is one {decider} only",
-    "less than matters": "{deciders} differ by less than matters",
-    "chance": "the differences between {deciders} are too small to tell from chance",
-    "no halves": "panels are too small to be halved and compared",
-    "other order": "two halves of the {cases} do not keep the {deciders_own} order (reliability "
-    "{below_rankable:.2f})",
-    "rates": "the order cannot be told from one by rates, in which {deciders} whose rate is nearer "
-    "to one half have the higher score (rank correlation {with_rates:.1f}, and by chance as much "
-    "as {by_chance:.1f}): what is recorded explains too little to tell a low rate from consistency",
-    "patients": "the order may come from which {cases} each sees: the average {decider} would have "
-    "nearly the same order on the same {cases} (rank correlation {with_patients:.1f})",
-    "case mix": "{deciders} see different {cases}: panels overlap by {case_mix:.0f} % of what they "
-    "would if dealt at random, and ranks would compare {cases}",
-    "few clear": "only {clear:.0f} % of those who are eligible, or of those who are not, are clear "
-    "cases: a line drawn elsewhere cannot be told from inconsistency",
-    "lenient": "{deciders} that only draw the line at different places would decide like this: the "
-    "lenient cannot be told from the inconsistent",
-    "methods": "other methods that tell the {deciders} apart put them into another order (rank "
-    "correlation {agreement:.2f})",
-    # The same where somebody is too small and where somebody is not sure: it tells no size.
-    "few ranked": "too little is known of single {deciders} to rank them",
-    "overlap": "intervals from two halves of the {cases} overlap for {overlap:.0f} % of the "
-    "{deciders} only",
-    "matching": "a matching method gives biased figures: the two {cases} of a pair are never quite "
-    "alike",
-    "not determined": "clear cases are missing: levels that differ by {levels_apart:.0f} of 100 "
-    "fit these data equally well",
-    "seen twice": "the same cases were decided twice",
-    "same order": "two halves of the {cases} give the same order (reliability {reliability:.2f})",
-    "same level": "two halves of the {cases} give the same order (reliability {reliability:.2f}) "
-    "and the same level",
-}
+#: Sentences by their use, templates for :meth:`intravar.wording.Words.fill`.
+SAID = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+NO_RULE = Sentence(SAID["reasons"]["no rule"])
 
 
 @dataclass(frozen=True)
@@ -177,7 +133,7 @@ class Grounds:
     explained: float = float("inf")
 
 
-def judge(grounds: Grounds) -> Verdict:
+def judge(grounds: Grounds, words: Words = USUAL) -> Verdict:
     """Return the verdict, with the reasons for not going further."""
     group, figures = grounds.group, dict[str, float]()
     tests: list[tuple[Level, dict[str, bool]]] = [
@@ -189,9 +145,9 @@ def judge(grounds: Grounds) -> Verdict:
         tests += _tests(grounds, group, figures)
     listed = ((level, [name for name, holds in each.items() if holds]) for level, each in tests)
     level, names = next((level, names) for level, names in listed if names)
-    said = {"leak": grounds.leak, **figures}
-    reasons = tuple(Sentence(_REASONS[name], **said) for name in names[:MOST_REASONS])
-    return Verdict(level, reasons, grounds.rule_found)
+    told = [SAID["reasons"][name] for name in names[:MOST_REASONS]]
+    reasons = [Sentence(each, leak=grounds.leak, **figures).in_words(words) for each in told]
+    return Verdict(level, tuple(reasons), grounds.rule_found)
 
 
 def _figures(grounds: Grounds, group: Group) -> dict[str, float]:
