@@ -152,7 +152,7 @@ def test_pairs_of_everybody_can_be_reviewed(found: Measurement):
         assert (decided[first] != decided[second]) == different
         assert weight >= 1
     assert found.beyond_cases is not None
-    kept = found.beyond_cases.pairs
+    kept = found.beyond_cases["pairs"]
     assert kept["physician"].value_counts()["count"].max() <= MOST_REVIEWED
     # What is kept stands for all pairs of its physician.
     assert kept["weight"].sum() > 1.5 * kept.height

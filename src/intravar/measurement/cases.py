@@ -54,11 +54,8 @@ MOST_ALIKE = 3
 CASE_SCHEMA = {
     "panel": pl.Int64,
     "kind": pl.String,
-    "case": pl.Int64,
-    "patient": pl.Int64,
-    "other": pl.Int64,
-    "distance": pl.Float64,
-    "predicted": pl.Float64,
+    **dict.fromkeys(("case", "patient", "other"), pl.Int64),
+    **dict.fromkeys(("distance", "predicted"), pl.Float64),
 }
 #: Cases of a physician beyond the sample that are kept, those that tell most.
 MOST_BEYOND = 5
@@ -69,17 +66,10 @@ MOST_PAIRS = 1_000_000
 _KEPT = ("row", "physician", "decision")
 SHOWN_SCHEMA = {
     "kind": pl.String,
-    "case": pl.Int64,
-    "row": pl.Int64,
-    "pair": pl.Int64,
-    "predicted": pl.Float64,
-    "distance": pl.Float64,
-    "row_for": pl.Int64,
-    "row_against": pl.Int64,
-    "covariate": pl.String,
-    "decided_for": pl.String,
-    "decided_against": pl.String,
-    "difference": pl.String,
+    **dict.fromkeys(("case", "row", "pair"), pl.Int64),
+    **dict.fromkeys(("predicted", "distance"), pl.Float64),
+    **dict.fromkeys(("row_for", "row_against"), pl.Int64),
+    **dict.fromkeys(("covariate", "decided_for", "decided_against", "difference"), pl.String),
 }
 
 
@@ -105,15 +95,13 @@ class AlikeScale:
         `origin` names for every column its covariate, `importance` says how much decisions depend
         on each; what is negative or not known counts as 0.
         """
-        gap = np.isnan(observed.covariates)
+        x, gap = observed.covariates, np.isnan(observed.covariates)
         if gap.any():
-            known = np.where(gap, 0.0, observed.covariates).sum(axis=0)
-            usual_values = known / np.maximum((~gap).sum(axis=0), 1)
-            filled = np.where(gap, usual_values, observed.covariates)
-            observed = replace(observed, covariates=filled)
+            usual_values = np.nansum(x, axis=0) / np.maximum((~gap).sum(axis=0), 1)
+            observed = replace(observed, covariates=np.where(gap, usual_values, x))
         names = list(dict.fromkeys(origin))
-        given = np.array([importance.get(name, 0.0) for name in names], dtype=np.float64)
-        given = np.where(np.isfinite(given) & (given > 0), given, 0.0)
+        given = np.nan_to_num([importance.get(name, 0.0) for name in names], posinf=0.0)
+        given = np.maximum(given, 0.0)
         total = given.sum()
         share = given / total if total > 0 else np.full(len(names), 1 / len(names))
         by_name = dict(zip(names, (1 - EVEN) * share + EVEN / len(names), strict=True))
@@ -236,20 +224,12 @@ def cases_behind(
     """
     shown = evidence.cases()
     if shown is None:
-        return (
-            pairs.filter("discordant")
-            .sort("panel", "distance", "first", "second")
-            .select(
-                "panel",
-                pl.lit(PAIR).alias("kind"),
-                (pl.int_range(pl.len()).over("panel") + 1).alias("case"),
-                pl.col("first").alias("patient"),
-                pl.col("second").alias("other"),
-                "distance",
-                pl.lit(None, pl.Float64).alias("predicted"),
-            )
-            .cast(CASE_SCHEMA)  # type: ignore[arg-type]
+        discordant = pairs.filter("discordant").sort("panel", "distance", "first", "second")
+        numbered = pl.int_range(pl.len()).over("panel") + 1
+        cases = discordant.rename({"first": "patient", "second": "other"}).with_columns(
+            kind=pl.lit(PAIR), case=numbered, predicted=None
         )
+        return cases.select(pl.col(name).cast(kind) for name, kind in CASE_SCHEMA.items())
     kind, probability, least = shown
     points = scale.points(observed.covariates, probability)
     away = np.abs(observed.decision - probability)
@@ -292,8 +272,8 @@ def look_in_bucket(
     shown = pl.concat(listed).drop_nulls().unique().sort().to_numpy()
     return (
         _in_source(cases, observed, rows),
-        _in_source(pairs, observed, rows).rename({"discordant": "different"}),
-        patient_table(observed, rows, portion.raw, kinds)[shown],
+        _in_source(pairs, observed, rows),
+        patient_table(portion, rows, kinds)[shown],
     )
 
 
@@ -303,51 +283,43 @@ def _in_source(table: pl.DataFrame, observed: Observed, rows: IntArray) -> pl.Da
     positions = [each for each in ("patient", "other", "first", "second") if each in table.columns]
     placed = table.with_columns(source.gather(table[name]).alias(name) for name in positions)
     named = names.gather(table["panel"]).alias("physician")
-    return placed.select(named, pl.exclude("panel"))
+    renamed = placed.rename({"discordant": "different"}, strict=False)
+    return renamed.select(named, pl.exclude("panel"))
 
 
 def patients_of(measurement: Measurement) -> pl.DataFrame:
     """Return the patients: source row, physician, decision, covariates by importance."""
     prepared = measurement.check.prepared
     kinds = ranked_kinds(prepared, measurement.rule.weights)
-    patients = patient_table(prepared.observed, prepared.rows, prepared.raw, kinds)
+    patients = patient_table(prepared, prepared.rows, kinds)
     beyond = measurement.beyond_cases
     if beyond is None:
         return patients
-    more = beyond.patients.filter(~pl.col("row").is_in(patients["row"].implode()))
+    more = beyond["patients"].filter(~pl.col("row").is_in(patients["row"].implode()))
     return pl.concat([patients, more.select(patients.columns)], how="vertical_relaxed")
 
 
 def ranked_kinds(prepared: Prepared, importance: Mapping[str, float]) -> dict[str, str]:
     """Return what the columns hold; covariates come first, the most important at the top."""
-    return {
-        **dict.fromkeys(importance, ""),
-        **{each.column: each.kind for each in prepared.columns},
-    }
+    return dict.fromkeys(importance, "") | {each.column: each.kind for each in prepared.columns}
 
 
-def patient_table(
-    observed: Observed, rows: IntArray, raw: pl.DataFrame, kinds: Mapping[str, str]
-) -> pl.DataFrame:
+def patient_table(portion: Portion, rows: IntArray, kinds: Mapping[str, str]) -> pl.DataFrame:
     """Return patients as a reader sees them.
 
-    `rows` are those of the source, `raw` holds covariates as they were read; `kinds` says what they
-    hold, in the order in which they are shown.
+    `rows` are those of the source; `kinds` says what covariates hold, in the order in which they
+    are shown.
     """
-    names = dict.fromkeys([*(name for name in kinds if name in raw.columns), *raw.columns])
-    return pl.DataFrame(
-        [
-            pl.Series("row", rows + 1),
-            observed.named[observed.code].cast(pl.String).alias("physician"),
-            pl.Series("decision", observed.decision),
-            *(
-                typed(raw[name], kinds.get(name, "")).alias(
-                    f"{name} (covariate)" if name in _KEPT else name
-                )
-                for name in names
-            ),
-        ]
-    )
+    observed, raw = portion.observed, portion.raw
+    columns = {
+        "row": rows + 1,
+        "physician": observed.named[observed.code].cast(pl.String),
+        "decision": observed.decision,
+    }
+    for name in dict.fromkeys([*(name for name in kinds if name in raw.columns), *raw.columns]):
+        shown = f"{name} (covariate)" if name in columns else name
+        columns[shown] = typed(raw[name], kinds.get(name, ""))
+    return pl.DataFrame(columns)
 
 
 def typed(column: pl.Series, kind: str) -> pl.Series:
@@ -367,9 +339,7 @@ def typed(column: pl.Series, kind: str) -> pl.Series:
 
 def cases_of(measurement: Measurement) -> pl.DataFrame:
     """Return the cases: physician, kind, number, rows of the source, distance, predicted."""
-    prepared, beyond = measurement.check.prepared, measurement.beyond_cases
-    cases = _in_source(measurement.cases, prepared.observed, prepared.rows)
-    return cases if beyond is None else _joined(cases, beyond.cases)
+    return _with_beyond(measurement, "cases", measurement.cases)
 
 
 def review_pairs_of(measurement: Measurement) -> pl.DataFrame:
@@ -378,21 +348,23 @@ def review_pairs_of(measurement: Measurement) -> pl.DataFrame:
     Columns: physician, first, second, distance, different (whether they were decided differently)
     and weight (of how many pairs it is one that was kept).
     """
-    prepared, beyond = measurement.check.prepared, measurement.beyond_cases
+    prepared = measurement.check.prepared
     scale = AlikeScale.of(prepared.observed, prepared.origin, measurement.rule.weights)
     pairs = pairs_to_review(prepared.observed, scale).with_columns(weight=1.0)
-    pairs = _in_source(pairs, prepared.observed, prepared.rows)
-    pairs = pairs.rename({"discordant": "different"})
-    return pairs if beyond is None else _joined(pairs, beyond.pairs)
+    return _with_beyond(measurement, "pairs", pairs)
 
 
-def _joined(sampled: pl.DataFrame, beyond: pl.DataFrame) -> pl.DataFrame:
-    """Join what is known of the sample and of those beyond it.
+def _with_beyond(measurement: Measurement, name: str, table: pl.DataFrame) -> pl.DataFrame:
+    """Join what is known of the sample and of those beyond it, by the rows of the source.
 
     Whoever is in the sample with a part of the patients was looked at as a whole beyond it.
     """
-    again = beyond["physician"].unique()
-    return pl.concat([sampled.filter(~pl.col("physician").is_in(again.implode())), beyond])
+    prepared, beyond = measurement.check.prepared, measurement.beyond_cases
+    sampled = _in_source(table, prepared.observed, prepared.rows)
+    if beyond is None:
+        return sampled
+    again = beyond[name]["physician"].unique()
+    return pl.concat([sampled.filter(~pl.col("physician").is_in(again.implode())), beyond[name]])
 
 
 def side_by_side(
@@ -411,27 +383,17 @@ def side_by_side(
         row["row"]: row
         for row in patients.filter(pl.col("row").is_in(wanted.implode())).iter_rows(named=True)
     }
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     for number, case in enumerate(chosen.sort("case", maintain_order=True).to_dicts(), 1):
         one, other = by_row[case["patient"]], by_row.get(case["other"])
-        first, second = (one, other) if one["decision"] else (other, one)
-        shared = {key: case[key] for key in ("kind", "case", "predicted", "distance")} | {
-            "row": one["row"],
-            "pair": number,
-            "row_for": first and first["row"],
-            "row_against": second and second["row"],
-        }
-        rows += [
-            {
-                **shared,
-                "covariate": name,
-                "decided_for": first and as_text(first[name]),
-                "decided_against": second and as_text(second[name]),
-                "difference": first and second and _difference(first[name], second[name]),
-            }
-            for name in covariates
-        ]
-    return pl.DataFrame(rows, schema=SHOWN_SCHEMA)
+        both = (one, other) if one["decision"] else (other, one)
+        shared = case["kind"], case["case"], one["row"], number, case["predicted"], case["distance"]
+        placed = [each and each["row"] for each in both]
+        for name in covariates:
+            texts = [each and as_text(each[name]) for each in both]
+            apart = other and _difference(*(each[name] for each in both if each))
+            rows.append((*shared, *placed, name, *texts, apart))
+    return pl.DataFrame(rows, schema=SHOWN_SCHEMA, orient="row")
 
 
 def as_text(value: Any) -> str:

@@ -125,15 +125,14 @@ def _love(prepared: Prepared, pairs: pl.DataFrame) -> pl.DataFrame:
         "within_pairs": pairs.select("first", "second").to_numpy(),
         "at_random": np.concatenate([*strangers, np.empty((0, 2), dtype=np.int64)]),
     }
-    table = pl.DataFrame({"covariate": prepared.covariates}, schema={"covariate": pl.String})
+    columns = _columns(prepared)
+    table = {"covariate": pl.Series(list(columns), dtype=pl.String)}
     for name, each in paired.items():
         squares = np.square(z[each[:, 0]] - z[each[:, 1]])
-        apart = [
-            float(np.sqrt(squares[:, columns].sum(axis=1).mean())) if len(each) else None
-            for columns in _columns(prepared).values()
-        ]
-        table = table.with_columns(pl.Series(name, apart, dtype=pl.Float64))
-    return table
+        sums = (squares[:, at].sum(axis=1) for at in columns.values())
+        apart = [float(np.sqrt(total.mean())) if len(each) else None for total in sums]
+        table[name] = pl.Series(apart, dtype=pl.Float64)
+    return pl.DataFrame(table)
 
 
 def _columns(prepared: Prepared) -> dict[str, list[int]]:
@@ -166,16 +165,11 @@ def _sweep(
         for fraction in fractions:
             kept = pairs.filter(pl.Series(pairs["distance"].to_numpy() <= fraction * limit))
             by_panel = kept.group_by("panel").agg(pl.col("discordant").mean())["discordant"]
-            counts = kept.height, int(kept["discordant"].sum())
-            rows.append((fraction, *counts, 2 * kept.height / n_patients, by_panel.sort().mean()))
-    schema = {
-        "fraction": pl.Float64,
-        "n_pairs": pl.Int64,
-        "n_discordant": pl.Int64,
-        "share_paired": pl.Float64,
-        "mean_discordance": pl.Float64,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+            n, n_discordant = kept.height, int(kept["discordant"].sum())
+            rows.append((fraction, n, n_discordant, 2 * n / n_patients, by_panel.sort().mean()))
+    counts = dict.fromkeys(("n_pairs", "n_discordant"), pl.Int64)
+    shares = dict.fromkeys(("share_paired", "mean_discordance"), pl.Float64)
+    return pl.DataFrame(rows, {"fraction": pl.Float64, **counts, **shares}, orient="row")
 
 
 def agreement(scores: Mapping[str, tuple[FloatArray, IntArray]]) -> pl.DataFrame:

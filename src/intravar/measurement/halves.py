@@ -179,14 +179,9 @@ def _both_fitted(
             return None
         model = clone(estimator).fit_observed(part)
         evidence = model.evidence(part)
-        half = Half.placed(
-            model.score_,
-            own_interval(evidence, model.ends()),
-            np.array([place[name] for name in model.physicians_.tolist()]),
-            len(observed.physicians),
-            is_bound=evidence.upper_limit,
-        )
-        halves.append(half)
+        ends = own_interval(evidence, model.ends())
+        at, n = np.array([place[name] for name in model.physicians_.tolist()]), len(place)
+        halves.append(Half.placed(model.score_, ends, at, n, is_bound=evidence.upper_limit))
     return TwoHalves(halves[0], halves[1], np.asarray(estimator.score_, dtype=np.float64))
 
 

@@ -28,7 +28,7 @@ from intravar.measurement.halves import some_panels
 from intravar.measurement.result import Measurement, OneDecision
 from intravar.measurement.rule import in_places, location_of, suggest_rule
 from intravar.measurement.scores import Fitted, repeated_cases, scores_of
-from intravar.measurement.unrecorded import Unrecorded, unrecorded_reasons
+from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked_each
@@ -112,15 +112,13 @@ def measure(
 def _by_name(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Estimator]]:
     """Return options in which methods are named, and the estimators that were given themselves."""
     named, own = dict(options), dict[str, Estimator]()
-    for key in ("method", "methods"):
-        given = named.get(key)
-        listed = [given] if isinstance(given, str | Estimator) or given is None else list(given)
-        for each in listed:
-            if isinstance(each, Estimator):
-                own[introduce(each)] = each
-        names = tuple(each.name if isinstance(each, Estimator) else each for each in listed)
-        if own:
-            named[key] = names[0] if key == "method" else tuple(filter(None, names))
+    for key in (each for each in ("method", "methods") if each in options):
+        given = named[key]
+        alone = given is None or isinstance(given, str | Estimator)
+        listed = [given] if alone else list(given)
+        own |= {introduce(each): each for each in listed if isinstance(each, Estimator)}
+        names = [each.name if isinstance(each, Estimator) else each for each in listed]
+        named[key] = names[0] if alone else names
     return named, own
 
 
@@ -219,8 +217,15 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
     noise = _noise(steps, check, main, grounds.group)
     unrecorded = None
     # Cases seen twice measure what is not recorded.
-    if repeats is None and main.evidence.upper_limit:
-        unrecorded = _unrecorded(steps, check, list(rule.weights), grounds.group)
+    if repeats is None and main.evidence.upper_limit and grounds.group is not None:
+        with steps.step("leaving covariates out in turn", 8, "unrecorded"):
+            unrecorded = unrecorded_reasons(
+                prepared.observed,
+                prepared.origin,
+                list(rule.weights),
+                grounds.group.discordance,
+                request.random_state,
+            )
     levels, periods = None, None
     if prepared.dealt:
         from intravar.measurement.wider.strata import compare_strata
@@ -246,7 +251,7 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
         verdict,
         levels,
         periods,
-        everybody.cases,
+        everybody.beyond_cases,
         tuple(words.said(each) for each in (*everybody.warnings, *no_rule)),
         {**steps.seconds, "total": time.perf_counter() - steps.started},
     )
@@ -321,18 +326,6 @@ def _everybody(
         expected += time_of_others(size, n_read, METHODS[check.method])
     with steps.step(words, expected, "beyond the sample"):
         return with_everybody(learned, settings, steps.tell.part)
-
-
-def _unrecorded(
-    steps: _Steps, check: Check, important: list[str], group: Group | None
-) -> Unrecorded | None:
-    """Ask what a reason that is not recorded could explain; None without a figure of all."""
-    if group is None:
-        return None
-    observed, origin = check.prepared.observed, check.prepared.origin
-    seed = check.request.random_state
-    with steps.step("leaving covariates out in turn", 8, "unrecorded"):
-        return unrecorded_reasons(observed, origin, important, group.discordance, seed)
 
 
 def _noise(steps: _Steps, check: Check, main: Fitted, group: Group | None) -> Noise | None:

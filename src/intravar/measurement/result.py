@@ -35,15 +35,6 @@ MOST_PRINTED = 20
 
 
 @dataclass(frozen=True, eq=False)
-class BeyondCases:
-    """Cases of physicians beyond the sample, pairs that may be reviewed, and who is in either."""
-
-    cases: pl.DataFrame
-    pairs: pl.DataFrame
-    patients: pl.DataFrame
-
-
-@dataclass(frozen=True, eq=False)
 class OneDecision:
     """One decision of a measurement, as far as that has come.
 
@@ -52,7 +43,7 @@ class OneDecision:
     rests on that, and the same `dated`, learned with the period as one covariate more. With
     everybody, scores and counts are those of all; `patients` has their predictions, `learned_from`
     those of the patients who were learned from (see :func:`intravar.runs.readings.patient_table`);
-    their numbers mean `physicians`. `cases` are those of physicians beyond the sample.
+    their numbers mean `physicians`. Of physicians beyond the sample there are `beyond_cases`.
     """
 
     check: Check
@@ -65,7 +56,7 @@ class OneDecision:
     patients: pl.DataFrame | None = None
     learned_from: pl.DataFrame | None = None
     physicians: pl.Series | None = None
-    cases: BeyondCases | None = None
+    beyond_cases: Mapping[str, pl.DataFrame] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +102,8 @@ class Measurement:
     periods
         Periods compared, where there is a date.
     beyond_cases
-        Cases of physicians beyond the sample; None where all were learned from.
+        Of physicians beyond the sample: `cases`, `pairs` that may be reviewed, and the `patients`
+        in either; None where all were learned from.
     warnings
         What went less than well.
     seconds
@@ -142,7 +134,7 @@ class Measurement:
     judged: Verdict
     levels: Strata | None
     periods: Course | None
-    beyond_cases: BeyondCases | None
+    beyond_cases: Mapping[str, pl.DataFrame] | None
     warnings: tuple[str, ...]
     seconds: dict[str, float]
     together: Together | None = None

@@ -254,27 +254,29 @@ def repeated_cases(prepared: Prepared) -> Fitted | None:
     from intravar.estimators.repeats import Repeats
 
     model = Repeats().fit(cases["case"], cases["decision"].to_numpy(), cases["physician"])
-    names = [str(name) for name in prepared.observed.physicians]
-    place = {name: at for at, name in enumerate(model.physicians_.tolist())}
-    order = np.array([place[name] for name in names], dtype=np.int64)
-    share, n_repeats = model.score_[order], model.n_repeated_[order]
+    counts = cases.group_by(pl.col("physician").cast(pl.String)).agg(
+        n=pl.len().cast(pl.Int64), n_for=pl.sum("decision").cast(pl.Int64)
+    )
+    table = prepared.observed.named.cast(pl.String).alias("physician").to_frame()
+    for known in (model.profile_, counts):
+        table = table.join(known, "physician", how="left", maintain_order="left")
+    n_repeats = table["n_repeated"].to_numpy()
     if not n_repeats.any():
         raise InputError(
             "no {decider} saw a case of column {case_column} twice; name the column "
             "that is equal where the same case was seen again",
             case_column=option("case"),
         )
-    own = cases.group_by(pl.col("physician").cast(pl.String)).agg(pl.len(), pl.sum("decision"))
-    counts = {name: (n, n_for) for name, n, n_for in own.iter_rows()}
-    n_decisions, n_for = np.array([counts[name] for name in names], np.int64).T
+    share, low, high = (
+        table[name].fill_null(np.nan).to_numpy() for name in ("score", "score_low", "score_high")
+    )
     differ = np.nan_to_num(share) * n_repeats
-    low, high = model.low_[order], model.high_[order]
     scores = Scores(
         prepared.observed.named,
-        n_decisions,
-        n_for,
+        table["n"].to_numpy(),
+        table["n_for"].to_numpy(),
         share,
-        [model.reason_[at] for at in order],
+        table["reason"].to_list(),
         Interval(low, high, share_interval(differ, n_repeats).standard_error),
         {
             "contradiction": share,

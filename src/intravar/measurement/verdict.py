@@ -229,7 +229,7 @@ def _tests(
     ]
 
 
-def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
+def compared_in(evidence: Evidence, judged: Verdict) -> str:
     """Return what a score compares, to stand behind "of 100".
 
     By the verdict, where no rule was found, nothing tells patients apart.
@@ -238,14 +238,10 @@ def compared_in(evidence: Evidence, judged: Verdict | None = None) -> str:
     --------
     >>> from intravar.estimators.evidence import Predictions
     >>> evidence = Predictions(*np.zeros((4, 2)))
-    >>> compared_in(evidence)
+    >>> compared_in(evidence, Verdict("group only", (), rule_found=5.0))
     'pairs of patients alike in what is recorded'
     >>> compared_in(evidence, Verdict("group only", (), rule_found=1.0))
     'pairs of patients alike in what is recorded, which hardly tells patients apart'
     """
-    no_rule = judged is not None and judged.rule_found < RULE_FOUND
-    if no_rule and evidence.learned:
-        return Sentence(
-            "pairs of {cases} alike in what is recorded, which hardly tells {cases} apart"
-        )
-    return evidence.compared
+    no_rule = judged.rule_found < RULE_FOUND and evidence.learned
+    return Sentence(SAID["without_a_rule"]) if no_rule else evidence.compared

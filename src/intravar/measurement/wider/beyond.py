@@ -12,7 +12,7 @@ from intravar.arrays import BoolArray, IntArray
 from intravar.estimators import CommonEstimator
 from intravar.inference import Interval
 from intravar.measurement.cases import AlikeScale, look_in_bucket, ranked_kinds
-from intravar.measurement.result import BeyondCases, OneDecision
+from intravar.measurement.result import OneDecision
 from intravar.measurement.scores import Fitted
 from intravar.observed import Observed
 from intravar.preparation.decisions import Panels
@@ -92,14 +92,14 @@ def with_others(one: OneDecision, others: Others) -> OneDecision:
     if patients is not None:
         own = patients.filter(pl.col("code").is_in(sampled[whole].tolist()))
         patients = pl.concat([own, others.predicted])
-    shown = (named_in(each, named) for each in (others.cases, others.pairs, others.patients))
+    shown = {"cases": others.cases, "pairs": others.pairs, "patients": others.patients}
     return replace(
         one,
         check=replace(check, prepared=prepared, panels=panels),
         fitted=fitted,
         patients=patients,
         physicians=named,
-        cases=BeyondCases(*shown),
+        beyond_cases={name: named_in(each, named) for name, each in shown.items()},
     )
 
 
