@@ -30,27 +30,14 @@ _TYPES = {"number": pl.Float64, "whole": pl.Int64, "text": pl.String, "truth": p
 
 @dataclass(frozen=True)
 class ResultColumn:
-    """A column of a result.
+    """A column of a result: its name in files, its heading in a table, its meaning in a line.
 
-    Attributes
-    ----------
-    name, heading, meaning
-        In files and frames, over it in a table, and in a line.
-    holds, digits
-        What it holds; digits to which a number is rounded where it is handed on, and shown.
-    shown
-        When it is handed on.
-    where, kind, share
-        The first of the formats that show it, and how much room it takes; see
-        :class:`intravar.tables.Column`.
-    hundred
-        Whether it is written as a number of 100 where people read it.
-    down
-        Whether it is written rounded down: what lies below a limit must not look like it.
-    page, limit
-        Heading and meaning where people read it in another way; where it is an upper limit.
-    interval, limit_interval
-        What the interval means that is written behind it, of a figure and of an upper limit.
+    `digits` are those to which a number is rounded where it is handed on, which it is where `shown`
+    allows it. `where` is the first of the formats that show it, `kind` and `share` say how much
+    room it takes, see :class:`intravar.tables.Column`. Where people read it, it may be written as a
+    number of a `hundred`, or rounded `down`: what lies below a limit must not look like it. `page`
+    is heading and meaning where people read it in another way, `limit` the same of an upper limit;
+    `interval` and `limit_interval` are the meaning of the interval that is written behind it.
     """
 
     name: str

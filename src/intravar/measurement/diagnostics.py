@@ -40,24 +40,13 @@ DISTANCE_BINS = 20
 class Diagnostics:
     """Tables that tell whether to believe a measurement, beside its evidence and its rule.
 
-    Attributes
-    ----------
-    love
-        Per covariate: root mean squared standardised difference within pairs, and between two
-        patients of the same physician drawn at random.
-    distances
-        Pairs by distance over caliper.
-    sweep
-        Per fraction of the caliper: pairs, discordant ones, share of patients in pairs and mean
-        discordance. Fractions above 1 only where pairing again is quick.
-    split_half
-        Reliability from random halves of the pairs; None where it cannot be had.
-    balance
-        Per covariate: share of its variance that lies between physicians.
-    overlap
-        Per physician: how far the patients' predicted probabilities cover those of all patients.
-    loose
-        Pairs formed without a caliper, for the sweep; None where pairing again would take long.
+    Per covariate: `love`, the root mean squared standardised difference within pairs, and between
+    two patients of the same physician drawn at random; `balance`, the share of its variance that
+    lies between physicians. Per physician: `overlap`, how far the patients' predicted probabilities
+    cover those of all patients. Of pairs: their number by `distances` over caliper; the `sweep`, by
+    fraction of the caliper pairs, discordant ones, share of patients in pairs and mean discordance;
+    `split_half`, the reliability from random halves, None where it cannot be had; `loose`, those
+    without a caliper, None where pairing again would take long: then no fraction is above 1.
     """
 
     love: pl.DataFrame

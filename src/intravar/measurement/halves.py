@@ -55,17 +55,11 @@ def some_panels(panels: list[IntArray], most: int, random: np.random.Generator) 
 class Halves:
     """What two halves of the patients say.
 
-    Attributes
-    ----------
-    agreement
-        Reliability of the order: the rank correlation of the halves, stepped up to the whole.
-    overlap
-        Share of physicians whose two intervals overlap, widened as those of the whole are.
-    pull
-        By which part of the way to one half the scores of halves lie above the whole, at most.
-    own_doubt, common_doubt
-        Standard deviation that the halves show beyond the errors of the scores, as it is for the
-        whole: of each physician on their own, and of all in common.
+    `agreement` is the reliability of the order: the rank correlation of the halves, stepped up to
+    the whole. `overlap` is the share of physicians whose two intervals overlap, widened as those of
+    the whole are; `pull` by which part of the way to one half the scores of halves lie above the
+    whole, at most. `own_doubt` and `common_doubt` are the standard deviation that halves show
+    beyond the errors of the scores, as it is for the whole: of each physician, and of all alike.
     """
 
     agreement: float

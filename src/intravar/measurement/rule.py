@@ -46,20 +46,11 @@ MOST_KINDS = 3
 class SuggestedRule:
     """What the data say about how decisions depend on covariates.
 
-    Attributes
-    ----------
-    auc
-        How well the decisions of patients held out are ranked.
-    importance
-        Per covariate: how much worse the ranking gets if its values are shuffled.
-    dependence
-        Per covariate and value: mean predicted share decided for, and the patients behind it.
-    tree
-        The leaves of a short tree in words: patients, and those of them who were decided for.
-    calibration
-        Predicted against observed shares of patients held out.
-    probability
-        Predicted share for every patient.
+    The `auc` says how well the decisions of patients held out are ranked, `importance` per
+    covariate how much worse that gets if its values are shuffled, `dependence` per covariate and
+    value the mean predicted share decided for, and the patients behind it. The `tree` has its
+    leaves in words: patients, and those of them who were decided for. `calibration` sets predicted
+    against observed shares of patients held out; `probability` is predicted of every patient.
     """
 
     auc: float
@@ -249,17 +240,12 @@ def _condition(name: str, covariate: str, label: str, kind: str, above: float, b
 class Location:
     """Where the discordance lies.
 
-    Attributes
-    ----------
-    close_patients, close_discordance
-        Share of the patients who are close calls, and of the discordance that lies in them.
-    n_close, in_close
-        Close calls of every physician, and the share of the physician's discordance in them; NaN
-        where there is none.
-    kinds
-        Kinds of patients with more discordance than others, the largest part first: when (in
-        words), n_patients and n_for (among those the tree was not grown on), patients and
-        discordance (shares of all), level (discordance within).
+    `close_patients` is the share of the patients who are close calls, `close_discordance` that of
+    the discordance in them; `n_close` and `in_close` are the close calls of every physician, and
+    the share of the physician's discordance in them, NaN where there is none. `kinds` of patients
+    have more discordance than others, the largest part first: when (in words), n_patients and n_for
+    (among those the tree was not grown on), patients and discordance (shares of all), level
+    (discordance within).
     """
 
     close_patients: float

@@ -29,16 +29,13 @@ from intravar.preparation.decisions import too_small
 from intravar.preparation.prepare import Prepared
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
 from intravar.tables import hundred, within
-from intravar.wording import USUAL, Sentence, Words
+from intravar.wording import USUAL, Words
 
 if TYPE_CHECKING:
     from intravar.estimators.repeats import Repeats
 
 #: Physicians below which a rank correlation is not told from chance.
 FEWEST_TOGETHER = 10
-#: What is compared, where nobody knows it better.
-COMPARABLE = Sentence("pairs of comparable {cases}")
-
 #: Columns that whoever cannot be ranked does not have.
 RANKS = ("rank", "rank_low", "rank_high")
 #: What is said of every physician among the others.
@@ -53,24 +50,11 @@ RANGE = "the level is not determined: a range for a number"
 class Scores:
     """What a method says about some physicians, before uncertainty across physicians.
 
-    Attributes
-    ----------
-    physician
-        As given, one entry per physician as in all that follows.
-    n_patients, n_for
-        Patients, and those of them who were decided for.
-    discordance
-        NaN where it is undefined.
-    reason
-        Why it is undefined.
-    interval
-        The method's interval of each score.
-    columns
-        Result columns that the method's evidence fills.
-    scale, most
-        What the score is, and what it can tend to at the most.
-    upper
-        Whether the score is an upper limit, which stands wherever below it the level lies.
+    Per physician: as given, patients and those of them who were decided for, the discordance, NaN
+    where it is undefined, the `reason` why it is, its interval by the method, and the result
+    columns that the method's evidence fills. Of all: on which `scale` the score is, what it can
+    tend to at the `most`, and whether it is an `upper` limit, which stands wherever below it the
+    level lies.
     """
 
     physician: pl.Series
@@ -220,7 +204,7 @@ def in_words(
     row: Mapping[str, Any],
     claim: str = "about",
     words: Words = USUAL,
-    compared: str = COMPARABLE,
+    compared: str = Evidence.compared,
 ) -> str:
     """Say one physician's result in a line that needs no statistics.
 

@@ -106,23 +106,6 @@ patients of each physician.'
     return Sentence(begin + enough, needed=needed)
 
 
-def close_calls_sentence(patients: float, discordance: float) -> str:
-    """Say how much of the discordance lies in close calls.
-
-    Examples
-    --------
-    >>> close_calls_sentence(0.27, 0.84)
-    '84 % of the discordance lies in close calls, the 27 % of patients that could be decided \
-either way.'
-    """
-    return Sentence(
-        "{discordance} % of the discordance lies in close calls, the {patients} "
-        "% of {cases} that could be decided either way.",
-        discordance=hundred(discordance),
-        patients=hundred(patients),
-    )
-
-
 def rates_in_words(with_rate: float | None, with_half: float | None) -> str | None:
     """Say that scores and rates go together, where they do.
 

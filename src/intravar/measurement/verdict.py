@@ -86,37 +86,21 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class Grounds:
-    """What a verdict rests on.
+    """What a verdict rests on, beside the evidence of the method that measures.
 
-    Attributes
-    ----------
-    evidence
-        Behind the scores of the method that measures.
-    group, halves
-        What all physicians, and two halves of the patients, say; None where there is nothing.
-    rule_found
-        By how many standard errors covariates predict decisions better than none.
-    leak
-        A column that gives the decision away, and that nobody vouched for.
-    case_mix
-        Overlap of a usual panel with those of the others, as a share of what chance would give.
-    agreement
-        Median rank correlation with the other methods that tell physicians apart; None where there
-        are none.
-    with_rates
-        Rank correlation of scores with 2 r (1 - r), what the rates r alone would give; None where
-        it cannot be told.
-    over_limits
-        By how much rates of their own predict decisions better than limits of their own, in
-        held-out log-likelihood; infinite where a method asks for neither.
-    with_patients
-        Rank correlation of scores with what the average colleague would have on the same patients;
-        None where that hardly differs.
-    n_ranked
-        Physicians with a rank.
-    explained
-        Share of how the decisions of a usual physician vary that is explained; infinite where a
-        method cannot tell.
+    The `group` of all physicians and two `halves` of the patients; None where there is nothing.
+    `rule_found` says by how many standard errors covariates predict decisions better than none,
+    `leak` is a column that gives the decision away and that nobody vouched for, `case_mix` the
+    overlap of a usual panel with those of the others, as a share of what chance would give.
+
+    Rank correlations, None where they cannot be told: `agreement`, in the median, with the other
+    methods that tell physicians apart; `with_rates`, of scores with 2 r (1 - r), what the rates r
+    alone would give; `with_patients`, with what the average colleague would have on the same
+    patients, where that differs. `n_ranked` physicians have a rank.
+
+    `over_limits` is by how much rates of their own predict decisions better than limits of their
+    own, in held-out log-likelihood, `explained` the share of how the decisions of a usual physician
+    vary that is explained; both are infinite where a method cannot tell.
     """
 
     evidence: Evidence

@@ -19,7 +19,6 @@ from intravar.inference.intervals import share_interval
 from intravar.measurement.diagnostics import agreement, of_pairs
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores
-from intravar.measurement.sentences import close_calls_sentence
 from intravar.publication import hiding, results
 from intravar.publication.group import group_digits, step_over_all
 from intravar.publication.hiding import PublishedScores
@@ -48,8 +47,11 @@ def location_lines(location: Location | None, words: Words = USUAL) -> list[str]
     """Say where the discordance lies."""
     if location is None or location.close_patients is None:
         return []
-    shares = location.close_patients, location.close_discordance or 0.0
-    lines = [words.said(close_calls_sentence(*shares))]
+    lines = [
+        f"{hundred(location.close_discordance or 0.0)} % of the discordance lies in close calls, "
+        f"the {hundred(location.close_patients)} % of {words.cases} that could be decided either "
+        "way."
+    ]
     for number, kind in enumerate(location.kinds):
         part = "Most" if (kind.discordance or 0.0) > 0.5 else "The largest part"
         part = "Another part" if number else part

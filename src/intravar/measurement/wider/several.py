@@ -24,16 +24,9 @@ from intravar.request import Request
 class Together:
     """Several decisions of one measurement; in memory nothing is hidden, names are real.
 
-    Attributes
-    ----------
-    request
-        What was asked for.
-    decisions
-        The measurement of each decision on its own, in the order in which they are taken.
-    predicted
-        What the joint figures rest on, one row per patient of whom any decision is known.
-    joint
-        What the decisions say together.
+    Beside the request there is the measurement of each decision on its own, in the order in which
+    they are taken; what the decisions say together (`joint`), and what that rests on (`predicted`),
+    one row per patient of whom any decision is known.
     """
 
     request: Request

@@ -40,21 +40,13 @@ _Z = norm.ppf(0.5 + LEVEL / 2)
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """What several strata say.
+    """What several strata say, by their names in order.
 
-    Attributes
-    ----------
-    names
-        Of the strata, in order.
-    levels
-        One row per stratum: stratum, n_patients, rate, discordance as it is with its interval, and
-        `alike`, with classes weighed alike and physicians compared with themselves.
-    cells
-        One row per physician and stratum, where there are patients: the same of a physician.
-    effects
-        Of the strata on all physicians, patients alike; NaN where they cannot be compared.
-    changes
-        One row per physician: change, low, high, shrunken, probability.
+    `levels` has one row per stratum: stratum, n_patients, rate, discordance as it is with its
+    interval, and `alike`, with classes weighed alike and physicians compared with themselves.
+    `cells` has the same per physician and stratum, where there are patients. `effects` are those of
+    the strata on all physicians, patients alike; NaN where they cannot be compared. `changes` has
+    one row per physician: change, low, high, shrunken, probability.
     """
 
     names: tuple[str, ...]
@@ -239,20 +231,12 @@ def _changes(mean: FloatArray, n: FloatArray, share: FloatArray, ends: Interval)
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """Physicians over time.
+    """Physicians over time: what the periods say, as strata.
 
-    Attributes
-    ----------
-    strata
-        What the periods say.
-    gain
-        How much better decisions are predicted by whoever knows the period, in nats a patient.
-    rule_changed
-        Whether that is more than chance: what is decided depends on when.
-    noise
-        Level, pattern and occasion of every period; None where it has too few patients.
-    n_undated
-        Patients without a date.
+    `gain` is how much better decisions are predicted by whoever knows the period, in nats a
+    patient; by `rule_changed` that is more than chance, and what is decided depends on when.
+    `noise` has level, pattern and occasion of every period, None where it has too few patients;
+    `n_undated` patients have no date.
     """
 
     strata: Strata
@@ -290,12 +274,9 @@ def course_of(one: OneDecision) -> Course:
     assert known is not None
     periods = prepared.dealt["date"]
     dated, known = (each.filter(pl.col("date") >= 0) for each in (patients, known))
-    decided_for = known["decision"].to_numpy() == 1
-    with_date, without = (
-        np.clip(known[name].to_numpy(), _TINY, 1 - _TINY) for name in ("own_dated", "own")
-    )
-    gained = np.log(np.where(decided_for, with_date, 1 - with_date))
-    gained -= np.log(np.where(decided_for, without, 1 - without))
+    p = np.clip([known[name].to_numpy() for name in ("own_dated", "own")], _TINY, 1 - _TINY)
+    with_date, without = np.log(np.where(known["decision"].to_numpy() == 1, p, 1 - p))
+    gained = with_date - without
     gain = float(gained.mean())
     error = float(gained.std() / np.sqrt(len(gained)))
     by = ("own_dated", "pooled_dated") if gain > 0 else ("own", "pooled")
