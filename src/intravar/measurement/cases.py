@@ -413,10 +413,7 @@ def _difference(one: Any, other: Any) -> str:
     """Return by how much one lies above the other, in the unit of the covariate."""
     if one == other:
         return "same"
-    if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
-        return "differs"
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return _digits(float(f"{one - other:.3g}"), "+")
     if isinstance(one, datetime.date) and isinstance(other, datetime.date):
         return f"{(one - other) / datetime.timedelta(days=1):+.4g} days"
-    return "differs"
+    kinds = {type(one), type(other)}
+    return _digits(float(f"{one - other:.3g}"), "+") if kinds <= {int, float} else "differs"

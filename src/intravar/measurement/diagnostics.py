@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from sklearn.base import clone
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.inference import spearman_brown, split_half
 from intravar.inference.ranking import rank_correlation
+from intravar.measurement.scores import Fitted
 from intravar.observed import Observed
 from intravar.preparation.prepare import Prepared
 from intravar.seeds import stream
-
-if TYPE_CHECKING:
-    from intravar.estimators.repeats import Repeats
 
 #: Fractions of the caliper at which the pairs are looked at again.
 SWEEP = (0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
@@ -59,23 +56,19 @@ class Diagnostics:
 
 
 def diagnose(
-    prepared: Prepared,
-    main: Estimator | Repeats,
-    evidence: Evidence,
-    pairs: pl.DataFrame,
-    probability: FloatArray,
+    prepared: Prepared, main: Fitted, pairs: pl.DataFrame, probability: FloatArray
 ) -> Diagnostics:
     """Compute all tables; `probability` is what the suggested rule predicts of every patient."""
-    observed, loose = prepared.observed, None
+    observed, method, loose = prepared.observed, main.estimator, None
     quick = sum(len(panel) ** 2 for panel in observed.panels) <= FEW_DISTANCES
     # A genetic search itself looks at the caliper.
-    if quick and hasattr(main, "caliper") and not main.name.startswith("genetic"):
-        again = clone(main).set_params(caliper=1.0).fit_observed(observed)
+    if quick and hasattr(method, "caliper") and not method.name.startswith("genetic"):
+        again = clone(method).set_params(caliper=1.0).fit_observed(observed)
         loose = again.evidence(observed).pairs
     counts = _tenths(observed, probability, observed.code)
     overlap = _shared(counts, counts.sum(axis=0))
     return Diagnostics(
-        **of_pairs(prepared, evidence, pairs, loose, np.arange(len(observed.physicians))),
+        **of_pairs(prepared, main.evidence, pairs, loose, np.arange(len(observed.physicians))),
         balance=_balance(prepared),
         overlap=pl.DataFrame({"physician": observed.named, "overlap": overlap}),
         loose=loose,

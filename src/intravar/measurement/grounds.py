@@ -185,10 +185,11 @@ def order_of_patients(scores: Scores) -> float | None:
     None where that is not known, or hardly differs between panels: patients dealt at random differ
     a little as well.
     """
-    expected = scores.columns.get("expected")
-    if expected is None or not np.nanstd(expected) >= PATIENTS_DIFFER * np.nanstd(
-        scores.discordance
-    ):
+    expected, least = (
+        scores.columns.get("expected"),
+        PATIENTS_DIFFER * np.nanstd(scores.discordance),
+    )
+    if expected is None or not np.nanstd(expected) >= least:
         return None
     return rank_correlation(scores.discordance, expected)
 

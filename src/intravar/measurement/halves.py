@@ -102,10 +102,10 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
     splits = [each for each in tried if each is not None]
     if not splits:
         return None
-    pairs = [pair for pair, _ in splits]
+    pairs, every = zip(*splits, strict=True)
     rank = np.mean([rank_correlation(one.score, other.score) or 0.0 for one, other in pairs])
     # Per physician the mean of their halves over all deals, less the whole.
-    shifts = np.array([shift for _, shift in splits])
+    shifts = np.array(every)
     there = np.flatnonzero(np.isfinite(shifts).any(axis=0))
     shift = np.nanmean(shifts[:, there], axis=0)
     # The upper limit of the part of the way to one half that halves lie above the whole.

@@ -103,9 +103,8 @@ def measure(
     8
     """
     named, own = _by_name(shown_fields(locals()) | others)
-    settings = settings or RunSettings()
     if n_jobs is not None:
-        settings = replace(settings, n_jobs=n_jobs)
+        settings = replace(settings or RunSettings(), n_jobs=n_jobs)
     return measured(*requested(source, request, named), progress or Listener(), settings, own=own)
 
 
@@ -213,7 +212,7 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
         scale = AlikeScale.of(prepared.observed, prepared.origin, rule.weights)
         cases = cases_behind(main.evidence, prepared.observed, scale, pairs)
     with steps.step("diagnostics", 5):
-        diagnostics = diagnose(prepared, main.estimator, main.evidence, pairs, rule.probability)
+        diagnostics = diagnose(prepared, main, pairs, rule.probability)
     noise = _noise(steps, check, main, grounds.group)
     unrecorded = None
     # Cases seen twice measure what is not recorded.

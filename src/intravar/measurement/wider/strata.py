@@ -307,11 +307,10 @@ def _compared(
             f"{option(stratified_by)} out"
         )
     physicians, code = np.unique(patients["code"].to_numpy(), return_inverse=True)
-    own, pooled = predicted
     stratified = patients.select(
         pl.col("decision").cast(pl.Float64),
-        pl.col(own).alias("own"),
-        pl.col(pooled).alias("pooled"),
+        own=predicted[0],
+        pooled=predicted[1],
         code=pl.Series(code, dtype=pl.Int64),
         stratum=pl.Series(stratum, dtype=pl.Int64),
     )
