@@ -5,8 +5,8 @@ reads says what a single comparison gives, and these answers are put together.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from intravar.errors import InputError, option
 
@@ -61,7 +61,10 @@ sex = 'F', or unit in ('A', 'B') and "visit date" is not missing
             f"{option('where')} has {len(text):,} characters; {LONGEST:,} are the most, make a "
             "column of it in the table"
         )
-    return _Parser(text, compare).whole()
+    parser = _Parser(text, compare)
+    holds = parser.holds()
+    parser.expect("'and' or 'or' is missing before it", "end")
+    return holds
 
 
 def columns_of(text: str) -> list[str]:
@@ -84,38 +87,44 @@ class _Token(NamedTuple):
     text: str
     place: int
 
+    @classmethod
+    def of(cls, match: re.Match[str]) -> Self:
+        kind = str(match.lastgroup)
+        part, quote = match[kind], {"text": "'", "quoted": '"'}.get(kind)
+        has_meaning = kind == "mark" or (kind == "word" and part.lower() in _WORDS)
+        text = part.replace(quote * 2, quote) if quote else part
+        return cls(part.lower() if has_meaning else kind, text, match.start(kind))
+
 
 class _Parser:
     """Reads from left to right: `or` binds least, then `and`, then `not`."""
 
     def __init__(self, text: str, compare: Compare) -> None:
-        self._compare = compare
-        self._left = [*_tokens(text), _Token("end", "", len(text))]
-        self._depth = 0
+        self._compare, self._depth = compare, 0
+        self._left = [_Token.of(match) for match in _TOKEN.finditer(text.rstrip())]
+        self._left.append(_Token("end", "", len(text)))
 
-    def whole(self) -> Any:
-        holds = self._any()
-        self._expect("end", "'and' or 'or' is missing before it")
-        return holds
+    def expect(self, why: str, *kinds: str) -> str:
+        """Take the next part if it is of a kind; say why it cannot be read if not."""
+        if self._left[0].kind not in kinds:
+            raise self._unread(why)
+        return self._left.pop(0).text
+
+    def holds(self) -> Any:
+        """Return what alternatives give."""
+        either = self._all()
+        while self._took("or"):
+            either = either | self._all()
+        return either
+
+    def _all(self) -> Any:
+        both = self._one()
+        while self._took("and"):
+            both = both & self._one()
+        return both
 
     def _took(self, *kinds: str) -> _Token | None:
         return self._left.pop(0) if self._left[0].kind in kinds else None
-
-    def _expect(self, kind: str, why: str = "") -> None:
-        if not self._took(kind):
-            raise self._unread(why or f"'{kind}' is missing before it")
-
-    def _any(self) -> Any:
-        holds = self._all()
-        while self._took("or"):
-            holds = holds | self._all()
-        return holds
-
-    def _all(self) -> Any:
-        holds = self._one()
-        while self._took("and"):
-            holds = holds & self._one()
-        return holds
 
     def _one(self) -> Any:
         self._depth += 1
@@ -124,8 +133,8 @@ class _Parser:
         if self._took("not"):
             holds = ~self._one()
         elif self._took("("):
-            holds = self._any()
-            self._expect(")")
+            holds = self.holds()
+            self.expect("')' is missing before it", ")")
         else:
             holds = self._comparison()
         self._depth -= 1
@@ -136,22 +145,20 @@ class _Parser:
             value, operator = self._value(), self._operator("a value")
             return self._compare(self._column(), _TURNED.get(operator, operator), value)
         column = self._column()
-        if self._took("is"):
-            denied = self._took("not")
-            if not self._took("missing", "null"):
-                raise self._unread("after 'is' comes 'missing' or 'not missing'")
-            holds = self._compare(column, MISSING, "")
-            return ~holds if denied else holds
+        is_known = self._took("is")
         denied = self._took("not")
-        if self._took("in"):
-            self._expect("(")
+        if is_known:
+            self.expect("after 'is' comes 'missing' or 'not missing'", "missing", "null")
+            holds = self._compare(column, MISSING, "")
+        elif self._took("in"):
+            self.expect("'(' is missing before it", "(")
             holds = self._compare(column, "=", self._value())
             while self._took(","):
                 holds = holds | self._compare(column, "=", self._value())
-            self._expect(")")
+            self.expect("')' is missing before it", ")")
         elif self._took("between"):
             holds = self._compare(column, ">=", self._value())
-            self._expect("and")
+            self.expect("'and' is missing before it", "and")
             holds = holds & self._compare(column, "<=", self._value())
         elif denied:
             raise self._unread("after 'not' comes 'in' or 'between' here")
@@ -161,41 +168,24 @@ class _Parser:
         return ~holds if denied else holds
 
     def _operator(self, after: str) -> str:
-        token = self._took("operator")
-        if token is None:
-            raise self._unread(f"after {after} comes a comparison")
-        return _MEANT.get(token.text, token.text)
+        written = self.expect(f"after {after} comes a comparison", "operator")
+        return _MEANT.get(written, written)
 
     def _column(self) -> str:
-        token = self._took("word", "quoted", "ticked")
-        if token is None:
-            raise self._unread("the name of a column is missing")
-        return token.text
+        return self.expect("the name of a column is missing", "word", "quoted", "ticked")
 
     def _value(self) -> Value:
         if token := self._took("number"):
             whole = token.text.lstrip("+-").isdecimal()
             return int(token.text) if whole else float(token.text)
-        if token := self._took("text", "quoted"):
-            return token.text
         if token := self._took("true", "false"):
             return token.kind == "true"
-        if self._left[0].kind in ("word", *_WORDS):
-            raise self._unread(f"write a text in quotation marks, '{self._left[0].text}'")
-        raise self._unread("a value is missing")
+        is_word = self._left[0].kind in ("word", *_WORDS)
+        word = f"write a text in quotation marks, '{self._left[0].text}'"
+        return self.expect(word if is_word else "a value is missing", "text", "quoted")
 
     def _unread(self, why: str) -> InputError:
         kind, text, place = self._left[0]
         at = "its end" if kind == "end" else f"'{text[:20]}' (place {place + 1})"
         why = "that has no meaning here" if kind == "other" else why
         return InputError(f"{option('where')} cannot be read at {at}: {why}; {HOW}")
-
-
-def _tokens(text: str) -> Iterator[_Token]:
-    for match in _TOKEN.finditer(text.rstrip()):
-        kind, part = str(match.lastgroup), str(match[match.lastgroup or 0])
-        if kind in ("text", "quoted"):
-            quote = "'" if kind == "text" else '"'
-            part = part.replace(quote * 2, quote)
-        has_meaning = kind == "mark" or (kind == "word" and part.lower() in _WORDS)
-        yield _Token(part.lower() if has_meaning else kind, part, match.start(kind))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from intravar import InputError, check
 from intravar.estimators import Observed
 from intravar.preparation.check import Check
+from intravar.preparation.coding import encode_with, learn_codings
 from intravar.preparation.decisions import code_decision
 from intravar.preparation.kinds import Column, understand
-from intravar.preparation.recipe import encode_with, learn_codings
 from intravar.publication.checks import check_lines, published_check
 
 N = 240

@@ -10,11 +10,11 @@ import pytest
 from intravar.errors import InputError
 from intravar.estimators.evidence import no_differences
 from intravar.preparation.check import Check, checked
-from intravar.preparation.sample import as_measured, part_by_lot, rows_of, take_census
+from intravar.preparation.sample import Census, as_measured, part_by_lot, rows_of, take_census
 from intravar.request import Request
 from intravar.runs.readings import SCHEMA, Others
 from intravar.runs.store import Parts
-from intravar.sources.reading import ROW, Scanned
+from intravar.sources.reading import ROW
 
 ASKED: dict[str, Any] = {"physician": "doctor", "decision": "statin", "sample": 1_000}
 
@@ -32,8 +32,8 @@ def patients(seed: int = 0, n: int = 4_000, doctors: int = 80) -> pl.DataFrame:
     )
 
 
-def _scanned_frame(table: pl.DataFrame) -> Scanned:
-    return Scanned(table.with_row_index(ROW).lazy(), table.height, "a frame", ())
+def _census(table: pl.DataFrame) -> Census:
+    return take_census(table.with_row_index(ROW).lazy(), table.height, "doctor", ["statin"])
 
 
 def large(source: Any, **options: Any) -> Check:
@@ -116,10 +116,10 @@ def test_a_part_of_a_panel_of_many_alike_is_like_the_panel(seed: int):
             "statin": (random.random(n) < 0.4).astype(int),
         }
     )
-    census = take_census(_scanned_frame(table), "doctor", ["statin"])
+    census = _census(table)
     drawn = part_by_lot(census, census.rows, np.array([0]), 8_000, seed).collect()
     assert drawn.height == pytest.approx(8_000, abs=6 * np.sqrt(8_000))
-    shuffled = take_census(_scanned_frame(table.sample(n, shuffle=True)), "doctor", ["statin"])
+    shuffled = _census(table.sample(n, shuffle=True))
     again = part_by_lot(shuffled, shuffled.rows, np.array([0]), 8_000, seed).collect()
     held = ["smoker", "male", "statin"]
     assert drawn.select(held).sort(held).equals(again.select(held).sort(held))

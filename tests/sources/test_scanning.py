@@ -35,7 +35,7 @@ def table() -> pl.DataFrame:
 
 
 def counted(lazy: Any) -> list[tuple[Any, ...]]:
-    census = take_census(lazy, "doctor", ["drug"])
+    census = take_census(lazy.lazy, lazy.n_rows, "doctor", ["drug"])
     return [
         *zip(
             census.named.to_list(),
@@ -130,11 +130,11 @@ def test_a_lot_moves_nobody(table: pl.DataFrame):
     """Whoever is drawn stays drawn when other physicians join, or rows change places."""
     found = scan_source(table, Path, least=100)
     assert found is not None
-    census = take_census(found, "doctor", ["drug"])
+    census = take_census(found.lazy, found.n_rows, "doctor", ["drug"])
     assert set(draw(census, 200, 1).codes) <= set(draw(census, 400, 1).codes)
     shuffled = scan_source(table.sample(fraction=1, shuffle=True, seed=2), Path, least=100)
     assert shuffled is not None
-    again = draw(take_census(shuffled, "doctor", ["drug"]), 200, 1)
+    again = draw(take_census(shuffled.lazy, shuffled.n_rows, "doctor", ["drug"]), 200, 1)
     assert again.codes.tolist() == draw(census, 200, 1).codes.tolist()
 
 

@@ -29,8 +29,7 @@ from intravar.estimators.evidence import PAIR, PAIR_SCHEMA, Evidence
 from intravar.measurement.result import Measurement
 from intravar.observed import Observed
 from intravar.preparation.kinds import understand
-from intravar.preparation.prepare import Prepared
-from intravar.preparation.recipe import Portion
+from intravar.preparation.prepare import Portion, Prepared
 from intravar.seeds import stream
 
 #: Weighted covariates may differ by so much of what they differ by between two patients at random.

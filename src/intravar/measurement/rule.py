@@ -20,8 +20,8 @@ from intravar.estimators.evidence import Evidence
 from intravar.learning.boosted_trees import MOST_SEEN, coarse_bins, telling
 from intravar.measurement.scores import Scores
 from intravar.observed import Observed
+from intravar.preparation.coding import ABSENT
 from intravar.preparation.prepare import Prepared
-from intravar.preparation.recipe import ABSENT
 from intravar.seeds import derived_seed, stream
 from intravar.wording import USUAL, Words
 

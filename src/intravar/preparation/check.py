@@ -22,8 +22,7 @@ from intravar.preparation.decisions import Panels
 from intravar.preparation.duplicates import COPIES
 from intravar.preparation.kinds import assign_roles, missing_column, understand_as
 from intravar.preparation.periods import check_period
-from intravar.preparation.prepare import Prepared, prepare, strata_of
-from intravar.preparation.recipe import Recipe
+from intravar.preparation.prepare import Prepared, Recipe, prepare, strata_of
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources.plain import far_columns, plain_table
 from intravar.sources.reading import ROW, Scanned, population_of, read_whole, scan_source
@@ -196,11 +195,11 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
     as_text = (first.physician, *decisions, *first.categorical)
     rows, forms = population_of(scanned, request.where, as_text)
     census = sample.take_census(
-        scanned, first.physician, decisions, positive=request.decision_positive, rows=rows
+        rows, scanned.n_rows, first.physician, decisions, request.decision_positive
     )
-    n_patients = int(census.n_patients.sum())
-    n_sampled = n_patients if n_patients <= most else sample.sample_of(most, len(stored))
-    drawn = sample.draw(census, n_sampled, request.random_state)
+    if census.n_patients.sum() > most:
+        most = sample.sample_of(most, len(stored))
+    drawn = sample.draw(census, most, request.random_state)
     table = sample.sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
     is_sample = len(drawn.codes) < len(census.named) or not drawn.whole.all()
 
@@ -218,33 +217,22 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
         prepared = replace(prepared, observed=observed)
         panels, beyond, n_read = (observed.named, *observed.counts), None, 0
         if is_sample:
-            prepared, dropped = _dropped_of_all(prepared, census, counts)
+            prepared, beyond = _with_all(prepared, census, counts, drawn)
             panels = (census.named, counts.n_patients, counts.n_for)
-            beyond = Beyond(census, counts, drawn, dropped)
             n_read = beyond.n_read(observed.covariates.shape[1])
             notes += _notes_on_sample(beyond, observed, alone.words)
+        cost = estimate_cost(Size.of(observed), METHODS.get(method), n_read, prepared.periods)
+        notes, measured = [*scanned.notes, *notes], Panels.of(*panels, alone.min_panel)
         checks[name] = Check(
-            alone,
-            scanned.name,
-            (*scanned.notes, *notes),
-            prepared,
-            Panels.of(*panels, alone.min_panel),
-            method,
-            estimate_cost(
-                Size.of(observed),
-                METHODS.get(method),
-                n_patients=n_read,
-                periods=prepared.periods,
-            ),
-            beyond,
+            alone, scanned.name, tuple(notes), prepared, measured, method, cost, beyond
         )
     return checks
 
 
-def _dropped_of_all(
-    prepared: Prepared, census: sample.Census, counts: sample.Counts
-) -> tuple[Prepared, dict[str, int]]:
-    """Return a sample with the rows that are dropped in the whole table; and those dropped in it.
+def _with_all(
+    prepared: Prepared, census: sample.Census, counts: sample.Counts, drawn: sample.Drawn
+) -> tuple[Prepared, Beyond]:
+    """Return a sample with the rows that are dropped in the whole table; and everybody.
 
     Copies are counted in all rows, others are as many as in the sample.
     """
@@ -255,7 +243,8 @@ def _dropped_of_all(
     of_all = {why: round(count * n_rows / n_sampled) for why, count in dropped.items()}
     if recipe.copies is not None:
         of_all[COPIES] = recipe.copies.count(known, n_rows, [sample.CODE, counts.column])
-    return replace(prepared, dropped=counts.dropped | of_all), dropped
+    beyond = Beyond(census, counts, drawn, dropped)
+    return replace(prepared, dropped=counts.dropped | of_all), beyond
 
 
 def _notes_on_sample(beyond: Beyond, observed: Observed, words: Words) -> list[str]:
@@ -279,12 +268,13 @@ def _refuse_odd_values(rows: pl.LazyFrame, recipe: Recipe) -> None:
     odd = {
         name for name, form in recipe.forms.items() if form.kind == "words" or form.refused == "far"
     }
-    odd |= set(far_columns(rows.select(name for name, kind in recipe.kinds if kind == "date")))
-    for name, kind in recipe.kinds:
-        if kind != "category" and name in odd:
-            column = rows.select(ROW, name).collect(engine="streaming").sort(ROW)
+    dates = (each.name for each in recipe.codings if each.kind == "date")
+    odd |= set(far_columns(rows.select(dates)))
+    for each in recipe.codings:
+        if each.kind != "category" and each.name in odd:
+            column = rows.select(ROW, each.name).collect(engine="streaming").sort(ROW)
             with counted_among(column[ROW].to_numpy().astype(np.int64)):
-                understand_as(column[name], kind)
+                understand_as(column[each.name], each.kind)
 
 
 @cache

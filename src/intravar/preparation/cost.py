@@ -94,11 +94,7 @@ class Cost:
 
 
 def estimate_cost(
-    size: Size,
-    method: type[Estimator] | None,
-    *,
-    n_patients: int = 0,
-    periods: Sequence[int] = (),
+    size: Size, method: type[Estimator] | None, n_patients: int = 0, periods: Sequence[int] = ()
 ) -> Cost:
     """Estimate time and memory of a measurement with one method; None stands for mere counting.
 

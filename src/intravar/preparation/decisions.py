@@ -14,7 +14,7 @@ import polars as pl
 
 from intravar.errors import InputError, RowError, did_you_mean, option
 from intravar.observed import natural_places
-from intravar.preparation.kinds import CODES, about_codes
+from intravar.preparation.kinds import ANSWERS, CODES, about_codes
 from intravar.request import MIN_PANEL
 from intravar.sources.plain import as_names, plain_column
 from intravar.sources.texts import EXACT, PLAIN, typed_texts
@@ -107,16 +107,8 @@ def too_small(n_patients: int, min_panel: int = MIN_PANEL) -> str | None:
     return f"fewer than {min_panel} decisions" if n_patients < min_panel else None
 
 
-YES = frozenset({"1", "true", "t", "yes", "y"})
-NO = frozenset({"0", "false", "f", "no", "n"})
-#: Words for a decision that nobody knows, in small letters.
-UNKNOWN = frozenset(
-    {word.lower() for word in MISSING}
-    | {"unknown", "unk", "unclear", "not known", "not recorded", "not documented", "not available"}
-    | {"not stated", "unspecified", "undefined", "missing", "no data", "?", "??", "n.a.", "#null!"}
-)
-#: Words that mean "against" where nothing else does, and "not known" beside a no.
-DOUBTFUL = frozenset({"none", "-", "--", "."})
+YES, NO, DOUBTFUL = (ANSWERS[name] for name in ("yes", "no", "doubtful"))
+UNKNOWN = ANSWERS["unknown"] | {word.lower() for word in MISSING}
 _SIGNS: dict[str, Callable[[pl.Series, float], pl.Series]] = {
     ">=": operator.ge,
     "<=": operator.le,

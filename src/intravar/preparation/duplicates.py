@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.panels import HashArray
-from intravar.preparation.kinds import identifier, names_patients
+from intravar.preparation.kinds import identifier, words_in
 from intravar.request import Request
 from intravar.sources.plain import plain_column
 from intravar.text import is_plain
@@ -82,7 +82,8 @@ def find_repeated_rows(
     >>> group.tolist(), n_again
     ([0, 0, 1], 1)
     """
-    named = [roles.patient] if roles.patient else [*filter(names_patients, table.columns)]
+    named = [name for name in table.columns if words_in(name, "known_by")]
+    named = [roles.patient] if roles.patient else named
     links = []
     for name in named:
         column = plain_column(table[name], keep=True)

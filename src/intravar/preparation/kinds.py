@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -24,25 +27,31 @@ MANY_ROWS = 100
 #: A column called an identifier is one if it has more different values than this share of rows.
 NAMED_SHARE = 0.3
 
-_WORD = r"(?:^|[_\W])"
-_END = r"(?:$|[_\W])"
-_ID = r"(?:id|ident\w*|no|nr|num|number|nummer|key|code|uuid|guid)"
-_PATIENT = rf"(?:patient|person|pat|pt|subject|participant)[_\W]?{_ID}|nhs|mrn|ssn"
-#: Names of columns by which a patient is known again.
-_KNOWN_BY = re.compile(
-    rf"{_WORD}(?:{_PATIENT}|(?:nhs|chi|hospital)[_\W]?(?:no|nr|num|number|nummer)){_END}"
-    r"|^(?:patient|person|subject|participant)$",
-    re.IGNORECASE,
-)
-#: Names of what belongs to one person, however often the person comes.
-_PERSONAL = re.compile(
-    rf"{_WORD}(?:{_PATIENT}|(?:client|case|nhs|chi)[_\W]?{_ID}"
-    r"|(?:patient|person|pat|pt|subject|participant|client|case|nhs|chi)[_\W]?name"
-    r"|(?:hospital|insurance|insured|study)[_\W]?(?:no|nr|num|number|nummer)"
-    r"|hicn|mbi|uuid|guid|(?:tele|cell)?phone|mobile|fax|e?[_-]?mail"
-    rf"|(?:first|last|sur|fore|family|full)[_\W]?name){_END}",
-    re.IGNORECASE,
-)
+_WORDS = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+#: Words for an answer, and for a decision that nobody knows.
+ANSWERS = {name: frozenset(words) for name, words in _WORDS["answers"].items()}
+
+
+def words_in(name: str, which: str) -> re.Match[str] | None:
+    """Find words of a kind, see words.toml, that stand apart in the name of a column.
+
+    Examples
+    --------
+    >>> words_in("patientId", "known_by") is None, words_in("postcode", "known_by") is None
+    (False, True)
+    """
+    return _pattern(which).search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name))
+
+
+@cache
+def _pattern(which: str) -> re.Pattern[str]:
+    words = "|".join(_WORDS["columns"][which])
+    while "{" in words:
+        parts = {name: f"(?:{'|'.join(each)})" for name, each in _WORDS["columns"].items()}
+        words = words.format(**parts)
+    return re.compile(rf"(?:^|[_\W])({words})(?:[_\W]|$)", re.IGNORECASE)
+
+
 #: Names of identifiers of anything: a site's id is one too, and a site may be compared.
 _ANY = re.compile(
     r"^(?:row_?(?:names?|id|number|nr|no)|index|unnamed.*|id|.*[_\W](?:id|ids|key|nr|uuid|guid)"
@@ -112,22 +121,6 @@ def missing_column(name: str, columns: Sequence[str]) -> InputError:
     return InputError(f"there is no column '{name}'{guess} The table has {first}{more}{above}")
 
 
-def in_words(name: str) -> str:
-    """Return a name with its words apart: nhsNo is nhs_No."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-
-
-def names_patients(name: str) -> bool:
-    """Tell whether a column is called as one by which patients are known again.
-
-    Examples
-    --------
-    >>> names_patients("patientId"), names_patients("person"), names_patients("postcode")
-    (True, True, False)
-    """
-    return _KNOWN_BY.search(in_words(name)) is not None
-
-
 def identifier(column: pl.Series, part: float = 1.0) -> str:
     """Say why a column of whole numbers or texts names patients or rows; "" if it does not.
 
@@ -143,8 +136,7 @@ def identifier(column: pl.Series, part: float = 1.0) -> str:
         return ""
     present = column.drop_nulls()
     distinct = present.n_unique()
-    name = in_words(column.name)
-    if _PERSONAL.search(name) and distinct > min(FEW_ROWS, NAMED_SHARE * len(present)):
+    if words_in(column.name, "personal") and distinct > min(FEW_ROWS, NAMED_SHARE * len(present)):
         return "its name says that it is an id"
     if len(present) < FEW_ROWS:
         return ""

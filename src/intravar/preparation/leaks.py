@@ -4,7 +4,6 @@ Comparing patients by such a column makes every physician look consistent. They 
 never dropped in silence: a rule that everyone follows also predicts well, and only the user knows.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,8 +15,8 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from intravar.preparation.kinds import DAY, Column, in_words
-from intravar.preparation.recipe import encode_with, learn_codings
+from intravar.preparation.coding import encode_with, learn_codings
+from intravar.preparation.kinds import DAY, Column, words_in
 from intravar.seeds import stream
 
 #: A single column that ranks the decisions this well is hardly known before them.
@@ -33,19 +32,6 @@ MOST_LEVELS = 50
 #: Rows that suffice to see it.
 SAMPLE = 20_000
 SAMPLE_FOR_SAME = 5_000
-_TELLING_NAMES = re.compile(
-    r"(?:^|[_\W])(after|post(?![_\W]?code)|discharged?|outcomes?|death|died|dead|deceased|mortality|"
-    r"survival|los|length[_\W]of[_\W]stay|follow[_\W]?up|readmi\w*|recurrence|relapse|remission|"
-    r"complications?|adverse|side[_\W]effects?|(?:days|time)[_\W](?:to|until)|^results?$|response|"
-    r"dose|dosage|refills?|stop[_\W]reason|adherence)(?:[_\W]|$)",
-    re.IGNORECASE,
-)
-#: Words for what was known before: a history of complications is not an outcome.
-_EARLIER_NAMES = re.compile(
-    r"(?:^|[_\W])(?:prior|prev|previous|previously|past|baseline|history|hx|before|family|admission)"
-    r"(?:[_\W]|$)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -119,9 +105,8 @@ def _asked(
     short, name = decision_name.lower(), column.name.lower()
     if len(short) >= 4 and short in name and name != short:
         return f"its name contains the decision's, '{decision_name}'"
-    name = in_words(column.name)
-    match = _TELLING_NAMES.search(name)
-    if match is not None and _EARLIER_NAMES.search(name) is None:
+    match = words_in(column.name, "telling")
+    if match is not None and words_in(column.name, "earlier") is None:
         return f"its name ('{match[1]}') suggests what came afterwards"
     if _missing_more(column, decided) > MISSING_MORE:
         return "is missing far more often with one decision than with the other"

@@ -1,27 +1,39 @@
-"""From a table as it is to covariates, decisions and physicians, with a record of every step."""
+"""From a table as it is to covariates, decisions and physicians, with a record of every step.
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+What columns hold and how they become numbers is found out on the rows from which everything common
+is learned. Every row is then prepared by that, those rows too: nothing is found out anew.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 
+from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, counted_among, option
+from intravar.observed import TRUTH_COLUMNS, Observed
 from intravar.panels import in_content_order
-from intravar.preparation.duplicates import AGAIN, COPIES
-from intravar.preparation.kinds import Column
+from intravar.preparation import duplicates, sample
+from intravar.preparation.coding import Coding, encode_with, learn_codings
+from intravar.preparation.kinds import Column, understand, understand_as
 from intravar.preparation.leaks import Leak, columns_that_say_the_same, find_leaks
-from intravar.preparation.periods import Levels, Strata, levels_of, periods_of
-from intravar.preparation.recipe import INCOMPLETE, Portion, Recipe, learn_recipe
-from intravar.preparation.sample import NOBODY, UNDECIDED, Census, Counts, as_measured
+from intravar.preparation.periods import Dealt, Levels, Strata, levels_of, periods_of
 from intravar.request import Request
 from intravar.sources.plain import plain_table
 from intravar.sources.reading import OWN, ROW
 from intravar.sources.texts import Forms
 from intravar.text import checked_values, clean_texts, shortened
+from intravar.wording import Sentence
 
 #: A table is said to be thinned if it loses more rows than this share to copies.
 THINNED = 0.01
+_UNUSABLE = ("constant", "empty", "identifier", "other")
+WITHIN_PHYSICIAN: str = Sentence(
+    "the same for all {cases} of each {decider}; it cannot tell them apart"
+)
+#: Why a row is left out whose patients are prepared with the policy to drop.
+INCOMPLETE = "a covariate is missing"
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,130 @@ class ColumnReport:
     n_missing: int | None
     n_distinct: int | None
     note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Portion:
+    """Patients, prepared.
+
+    `rows` are those of the table that are left, `raw` has the covariates of the same rows as they
+    were read, `origin` the covariate of every encoded column; rows `dropped` go by reason, cells
+    `filled` by covariate; `dealt` has the patients in the levels of a column ("by") and in periods
+    ("date").
+    """
+
+    observed: Observed
+    rows: IntArray
+    raw: pl.DataFrame
+    origin: tuple[str, ...]
+    dropped: dict[str, int]
+    filled: dict[str, int]
+    dealt: Mapping[str, Dealt]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How patients become numbers.
+
+    `roles` is the request in the names of the table, `codings` say what every covariate in use
+    holds and how it becomes numbers; `copies` by what copies of rows are known, None if rows that
+    agree are none. The whole table tells in which `forms` numbers and dates are written, and what
+    patients are dealt by (`strata`).
+    """
+
+    roles: Request
+    codings: tuple[Coding, ...]
+    copies: duplicates.CopyRule | None
+    forms: Forms
+    strata: Strata = field(default_factory=dict)
+
+    def apply(self, table: pl.DataFrame) -> tuple[Portion, list[Column]] | None:
+        """Prepare patients; None if nobody is left.
+
+        The table has physicians under their names and decisions as 0 and 1; other columns are as
+        stored. Covariates are returned as they were understood, too.
+        """
+        roles = self.roles
+        texts = (each.name for each in self.codings if each.kind == "category")
+        plain, _ = plain_table(table, (roles.physician, roles.decision, *texts), forms=self.forms)
+        rows, dropped = np.arange(plain.height), dict[str, int]()
+        if roles.repeated == "once":
+            rows, dropped = duplicates.each_once(plain, roles, self.copies)
+        with counted_among(rows):
+            columns = [
+                understand_as(
+                    plain[each.name][rows], each.kind, categorical=each.name in roles.categorical
+                )
+                for each in self.codings
+            ]
+        if roles.missing == "drop":
+            complete = _complete(columns)
+            dropped[INCOMPLETE] = int((~complete).sum())
+            rows = rows[complete]
+            columns = [each.taken(complete) for each in columns]
+        if not len(rows):
+            return None
+        encoded, origin, blocks = encode_with(self.codings, columns)
+        decision, physician = plain[roles.decision][rows], plain[roles.physician][rows]
+        observed = Observed.of(encoded, decision.to_numpy(), physician, blocks)
+        raw = plain[rows].select(each.name for each in self.codings)
+        missing = {each.name: each.values.null_count() for each in columns}
+        filled = {name: count for name, count in missing.items() if count}
+        dealt = dict[str, Dealt]()
+        for name, levels in self.strata.items():
+            one = table.select(levels.column)[rows]
+            plain, _ = plain_table(one, roles.categorical, forms=self.forms)
+            dealt[name] = levels.deal(plain.to_series())
+        return Portion(observed, rows, raw, origin, dropped, filled, dealt), columns
+
+
+def _complete(columns: Sequence[Column]) -> BoolArray:
+    """Tell which rows have a value in every column."""
+    known = pl.all_horizontal(pl.all().is_not_null())
+    return pl.DataFrame([each.values for each in columns]).select(known).to_series().to_numpy()
+
+
+def learn_recipe(
+    table: pl.DataFrame, roles: Request, forms: Forms, part: float, *, chosen: bool
+) -> tuple[Recipe, dict[str, Column], str]:
+    """Find out what columns hold and how they become numbers.
+
+    The table is plain, with physicians under their names and decisions as 0 and 1; its rows are a
+    `part` of all. Covariates may have been `chosen` one by one. Returns the recipe, all covariates
+    as they were understood, and what was decided about rows that are alike.
+    """
+    rows, copies, about_copies = np.arange(table.height), None, ""
+    if roles.repeated == "once":
+        copies, about_copies = duplicates.learn_copies(table, roles, part)
+        rows, _ = duplicates.each_once(table, roles, copies)
+    with counted_among(rows):
+        left = table[rows]
+        every = {
+            name: understand(
+                left[name], categorical=name in roles.categorical, chosen=chosen, part=part
+            )
+            for name in sorted(roles.covariates or ())  # their order in the table changes nothing
+        }
+    if not chosen and set(TRUTH_COLUMNS) <= set(table.columns):
+        # A simulated cohort that was written with its truth.
+        for name in TRUTH_COLUMNS:
+            every[name] = Column(name, "other", left[name], "the truth of a simulated cohort")
+    usable = [column for column in every.values() if column.kind not in _UNUSABLE]
+    who = left[roles.physician]
+    if who.n_unique() < len(who):
+        same = duplicates.same_within([column.values for column in usable], who)
+        for column, one in zip(usable, same, strict=True):
+            if one:
+                every[column.name] = replace(column, note=WITHIN_PHYSICIAN)
+        usable = [column for column, one in zip(usable, same, strict=True) if not one]
+    complete = _complete(usable) if roles.missing == "drop" and usable else rows[:0]
+    if complete.any():
+        known = [each.taken(complete) for each in usable]
+        usable = [each for each in known if each.values.n_unique() > 1]
+        for name in {each.name for each in known} - {each.name for each in usable}:
+            every[name] = replace(every[name], note="the same value in every row that is left")
+    codings = learn_codings(usable, roles.missing)
+    return Recipe(roles, codings, copies, forms), every, about_copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +199,9 @@ class Prepared(Portion):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever reads the results must know of the preparation."""
-        share = sum(self.dropped.get(why, 0) for why in (COPIES, AGAIN)) / max(self.n_rows, 1)
+        share = sum(
+            self.dropped.get(why, 0) for why in (duplicates.COPIES, duplicates.AGAIN)
+        ) / max(self.n_rows, 1)
         if share < THINNED:
             return ()
         return (
@@ -83,8 +221,8 @@ class Prepared(Portion):
 
 
 def prepare(
-    census: Census,
-    counts: Counts,
+    census: sample.Census,
+    counts: sample.Counts,
     rows: pl.DataFrame,
     roles: Request,
     forms: Forms,
@@ -98,15 +236,13 @@ def prepare(
     table; covariates may have been `chosen` one by one. What patients are dealt by (`strata`) is
     known where a larger table has told; otherwise these rows tell.
     """
-    stored = as_measured(census, counts, rows)
+    stored = sample.as_measured(census, counts, rows)
     numbers, table = stored[ROW].to_numpy(), stored.select(pl.exclude(f"^{OWN}.*$"))
     names = (roles.physician, roles.decision, *roles.categorical)
     plain, notes = plain_table(table, names, forms=forms)
-    n_decided = max(int(counts.n_patients.sum()), 1)
+    part = table.height / max(int(counts.n_patients.sum()), 1)
     with counted_among(numbers):
-        recipe, every, about_copies = learn_recipe(
-            plain, roles, forms, table.height / n_decided, chosen=chosen
-        )
+        recipe, every, about_copies = learn_recipe(plain, roles, forms, part, chosen=chosen)
         portion, understood = _applied(recipe, table, counts)
     observed, order = in_content_order(portion.observed)
     if len(np.unique(observed.decision)) < 2:
@@ -140,14 +276,16 @@ def prepare(
     ), notes
 
 
-def _applied(recipe: Recipe, table: pl.DataFrame, counts: Counts) -> tuple[Portion, list[Column]]:
+def _applied(
+    recipe: Recipe, table: pl.DataFrame, counts: sample.Counts
+) -> tuple[Portion, list[Column]]:
     """Prepare the rows; refuse where no covariate or no row is left."""
-    if table.height and not recipe.kinds:
+    if table.height and not recipe.codings:
         raise InputError(
             "no covariate is left to compare by: all are constant, empty, identifiers or the same "
             f"for all rows of whoever decides; name others with {option('covariates')}"
         )
-    applied = recipe.apply(table) if recipe.kinds else None
+    applied = recipe.apply(table) if recipe.codings else None
     if applied is None:
         lost = counts.dropped | ({INCOMPLETE: table.height} if table.height else {})
         reasons = "; ".join(f"{count:,} because {why}" for why, count in lost.items())
@@ -181,7 +319,7 @@ def _reports(
     every: Mapping[str, Column],
     origin: tuple[str, ...],
     about_names: str,
-    counts: Counts,
+    counts: sample.Counts,
 ) -> Iterator[ColumnReport]:
     roles = recipe.roles
     uses: dict[str | None, str] = {
@@ -194,8 +332,8 @@ def _reports(
         roles.physician: "physician",
     }
     missing_and_note = {
-        roles.physician: (counts.dropped.get(NOBODY, 0), about_names),
-        roles.decision: (counts.dropped.get(UNDECIDED, 0), counts.note),
+        roles.physician: (counts.dropped.get(sample.NOBODY, 0), about_names),
+        roles.decision: (counts.dropped.get(sample.UNDECIDED, 0), counts.note),
     }
     codings = {each.name: each for each in recipe.codings}
     for name in table.columns:

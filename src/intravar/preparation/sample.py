@@ -19,7 +19,7 @@ from intravar.observed import in_natural_order
 from intravar.preparation.decisions import code_decision, physician_names
 from intravar.request import MIN_PANEL, SAMPLE
 from intravar.sources.plain import in_calendar
-from intravar.sources.reading import OWN, ROW, Scanned
+from intravar.sources.reading import OWN, ROW
 
 #: Columns that are added to the rows of a large table.
 CODE, DECIDED = f"{OWN}physician", f"{OWN}decision"
@@ -74,23 +74,19 @@ class Census:
 
 
 def take_census(
-    scanned: Scanned,
+    rows: pl.LazyFrame,
+    n_stored: int,
     physician: str,
     decisions: Sequence[str],
-    *,
     positive: str | None = None,
-    rows: pl.LazyFrame | None = None,
 ) -> Census:
     """Count everybody's patients and decisions in one pass.
 
-    `positive` is the value of a decision that counts as 1; `rows` are those of the patients who are
-    meant, all by default.
+    `rows` are those of the patients who are meant, of `n_stored` in the source; `positive` is the
+    value of a decision that counts as 1.
     """
-    lazy = scanned.lazy if rows is None else rows
     counted = [
-        lazy.group_by(pl.col(physician).alias("physician"), pl.col(name).alias("decision")).agg(
-            pl.len().alias("n"), pl.col(ROW).min().alias("first")
-        )
+        rows.group_by(physician=physician, decision=name).agg(n=pl.len(), first=pl.col(ROW).min())
         for name in decisions
     ]
     tables = pl.collect_all(counted, engine="streaming")
@@ -99,47 +95,30 @@ def take_census(
     named = in_natural_order(names.drop_nulls().unique())
     place = pl.DataFrame({"name": named, CODE: np.arange(len(named), dtype=np.int64)})
     codes = pl.DataFrame({"physician": stored, "name": names}).join(place, on="name").drop("name")
-    known = lazy.join(codes.lazy().rename({"physician": physician}), on=physician, how="inner")
+    known = rows.join(codes.lazy().rename({"physician": physician}), on=physician, how="inner")
     n_rows, counts = int(tables[0]["n"].sum()), []
     for at, (name, table) in enumerate(zip(decisions, tables, strict=True)):
-        values, words, note = _coded_values(table, name, positive)
-        column = f"{DECIDED}{at or ''}"
-        renamed = values.lazy().rename({"decision": name, DECIDED: column})
-        known = known.join(renamed, on=name, how="left")
+        values = table.group_by("decision").agg(pl.col("n").sum(), pl.col("first").min())
+        values, column = values.sort("first"), f"{DECIDED}{at or ''}"
+        with counted_among(values["first"].to_list()):
+            coded, words, note = code_decision(
+                values["decision"].alias(name), positive, values["n"]
+            )
+        values = values.select("decision", coded.alias(column)).drop_nulls()
+        known = known.join(values.lazy().rename({"decision": name}), on=name, how="left")
         somebody = table.join(codes, on="physician")
         decided = somebody.join(values, on="decision").sort(CODE)
-        n = decided["n"].to_numpy().astype(np.int64)
-        code = decided[CODE].to_numpy()
-        n_for = np.bincount(code, n * decided[DECIDED].to_numpy(), minlength=len(named))
-        dropped = {
-            OUTSIDE: scanned.n_rows - n_rows,
-            NOBODY: n_rows - int(somebody["n"].sum()),
-            UNDECIDED: int(somebody["n"].sum()) - int(n.sum()),
-        }
-        counts.append(
-            Counts(
-                (name, *words),
-                note,
-                column,
-                np.bincount(code, n, minlength=len(named)).astype(np.int64),
-                n_for.astype(np.int64),
-                {reason: count for reason, count in dropped.items() if count},
-            )
+        n, yes = decided["n"].to_numpy().astype(np.int64), decided[column].to_numpy()
+        n_patients, n_for = (
+            np.bincount(decided[CODE].to_numpy(), each, minlength=len(named)).astype(np.int64)
+            for each in (n, n * yes)
         )
+        left = (n_stored, n_rows, int(somebody["n"].sum()), int(n.sum()))
+        dropped = dict(zip((OUTSIDE, NOBODY, UNDECIDED), -np.diff(left), strict=True))
+        lost = {reason: int(count) for reason, count in dropped.items() if count}
+        counts.append(Counts((name, *words), note, column, n_patients, n_for, lost))
     known = known.filter(pl.any_horizontal(pl.col(each.column).is_not_null() for each in counts))
     return Census(known, named.alias(physician), about_names, n_rows, tuple(counts))
-
-
-def _coded_values(
-    counted: pl.DataFrame, name: str, positive: str | None
-) -> tuple[pl.DataFrame, tuple[str, str], str]:
-    """Return every known value of a decision as 0 or 1; words for 1 and 0; and a note."""
-    values = counted.group_by("decision").agg(pl.col("n").sum(), pl.col("first").min())
-    values = values.sort("first")
-    with counted_among(values["first"].to_list()):
-        coded, words, note = code_decision(values["decision"].alias(name), positive, values["n"])
-    known = pl.DataFrame({"decision": values["decision"], DECIDED: coded}).drop_nulls()
-    return known, words, note
 
 
 def rows_of(census: Census, codes: Sequence[int] | IntArray) -> pl.LazyFrame:

@@ -14,7 +14,7 @@ from intravar.estimators.base import Estimator, Reader
 from intravar.estimators.evidence import Evidence, no_differences
 from intravar.observed import Observed
 from intravar.preparation.periods import Dealt, with_period
-from intravar.preparation.recipe import INCOMPLETE, Portion, Recipe
+from intravar.preparation.prepare import INCOMPLETE, Portion, Recipe
 from intravar.preparation.sample import CODE
 from intravar.sources.reading import OWN, ROW
 

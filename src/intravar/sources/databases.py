@@ -231,9 +231,7 @@ class SQLite(Database):
         cursor = self._connection.execute(query)
         if cursor.description is None:
             raise InputError(_NOTHING)
-        names = [column[0] for column in cursor.description]
-        checked_names(names, "the query")
-        yield from_rows(names, cursor.fetchall())
+        yield from_rows([column[0] for column in cursor.description], cursor.fetchall())
 
     def _problem(self, error: Exception) -> str:
         words = str(error)

@@ -23,26 +23,21 @@ from intravar.text import checked_names, clean_name, first_line, shortened
 PARQUET_MAGIC = b"PAR1"
 EXCEL_SUFFIXES = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 ZIP_MAGIC = b"PK\x03\x04"
-#: The beginnings of files that people hand over by mistake, and what they are.
+#: Files that people hand over by mistake, and how they begin, in small letters.
 NOT_TABLES = {
-    b"%PDF": "a PDF",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"GIF8": "a picture",
-    b"<!doctype": "a web page",
-    b"<html": "a web page",
-    b"<table": "a web page",
-    b"<?xml": "XML",
-    **dict.fromkeys((b'{"', b"{ ", b"{\n", b"{\r"), "JSON"),
-    b"[{": "JSON",
-    b"$FL2": "an SPSS file",
-    b"<stata_dta": "a Stata file",
-    b"RDX": "an R file",
-    b"ARROW1": "an Arrow file",
-    b"BZh": "packed with bzip2",
-    b"\xfd7zXZ": "packed with xz",
-    b"(\xb5/\xfd": "packed with zstd",
-    b"7z\xbc\xaf": "packed with 7-Zip",
+    "a PDF": (b"%pdf",),
+    "a picture": (b"\x89png", b"\xff\xd8\xff", b"gif8"),
+    "a web page": (b"<!doctype", b"<html", b"<table"),
+    "XML": (b"<?xml",),
+    "JSON": (b'{"', b"{ ", b"{\n", b"{\r", b"[{"),
+    "an SPSS file": (b"$fl2",),
+    "a Stata file": (b"<stata_dta",),
+    "an R file": (b"rdx",),
+    "an Arrow file": (b"arrow1",),
+    "packed with bzip2": (b"bzh",),
+    "packed with xz": (b"\xfd7zxz",),
+    "packed with zstd": (b"(\xb5/\xfd",),
+    "packed with 7-Zip": (b"7z\xbc\xaf",),
 }
 SEPARATORS = (",", ";", "\t", "|")
 NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -98,8 +93,8 @@ def read_file(
             f"'{path}' is a zip archive; unpack it first, or use 'intravar omop' if it holds an "
             "OMOP database"
         )
-    for magic, kind in NOT_TABLES.items():
-        if beginning.lower().startswith(magic.lower()):
+    for kind, beginnings in NOT_TABLES.items():
+        if beginning.lower().startswith(beginnings):
             raise InputError(f"'{path}' is {kind}, not a table; give CSV, Parquet or a database")
     return read_text(path, separator=separator, encoding=encoding)
 

@@ -10,16 +10,15 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from intravar.sources.texts import EXACT, Forms, settled, text_forms, typed_texts
-from intravar.text import checked_names, clean_name, meant, shortened
+from intravar.text import checked_names, meant, shortened
 
-Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 _NESTED = (list, tuple, dict, set, frozenset)
 #: Kinds that polars keeps as they are, if a column holds one of them alone.
 _KEPT = (bool, str, bytes, date, datetime, time, timedelta)
@@ -135,37 +134,36 @@ _WHOLE = r"^-?[0-9]+(?:\.0+)?$"
 
 
 def plain_table(
-    table: pl.DataFrame,
-    as_text: Collection[str] = (),
-    name: str = "the table",
-    forms: Forms | None = None,
+    table: pl.DataFrame, as_text: Collection[str] = (), forms: Forms | None = None
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return a table with plain names and types, and notes on what was understood.
+    """Return a table with plain types, and notes on what was understood.
 
-    Texts of the columns `as_text` stay texts: physician 007 is a name, not the number 7. `name` is
-    what to call the table in messages; `forms` are how texts are written, where these are some
-    rows of a larger table that has told.
+    Texts of the columns `as_text` stay texts: physician 007 is a name, not the number 7. `forms`
+    are how texts are written, where these are some rows of a larger table that has told.
 
     Examples
     --------
-    >>> table = pl.DataFrame({"doctor": ["007"], "weight ": ["70,5"]})
+    >>> table = pl.DataFrame({"doctor": ["007"], "weight": ["70,5"]})
     >>> plain, notes = plain_table(table, ["doctor"])
     >>> plain.row(0, named=True), notes
     ({'doctor': '007', 'weight': 70.5}, ['decimal commas in weight'])
     """
-    plain = plain_columns(with_clean_names(table, name), as_text)
-    texts = texts_of(plain, as_text)
+    plain = plain_columns(table, as_text)
+    texts = plain.select(
+        meant(pl.nth(place))
+        for place, (name, dtype) in enumerate(plain.schema.items())
+        if dtype == pl.String and name not in as_text
+    )
     forms = text_forms(texts) if forms is None else forms
-    typed = [
-        forms[column.name].typed(column) if column.name in forms else typed_texts(column)
-        for column in texts.get_columns()
-    ]
-    names_by_how: dict[str, list[str]] = {}
-    for each in typed:
-        if each.how:
-            names_by_how.setdefault(each.how, []).append(each.values.name)
+    names_by_how, typed = dict[str, list[str]](), []
+    for column in texts.get_columns():
+        form = forms.get(column.name)
+        read = typed_texts(column) if form is None else form.typed(column)
+        typed.append(read.values)
+        if read.how:
+            names_by_how.setdefault(read.how, []).append(column.name)
     notes = [f"{how} in {_listed(names)}" for how, names in names_by_how.items()]
-    return plain.with_columns(each.values for each in typed), notes
+    return plain.with_columns(typed), notes
 
 
 def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFrame:
@@ -187,23 +185,6 @@ def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFra
 def plain_column(column: pl.Series, keep: bool) -> pl.Series:
     """Return a single column as :func:`plain_columns` does."""
     return plain_columns(column.to_frame(), [column.name] if keep else ()).to_series()
-
-
-def texts_of(plain: pl.DataFrame, as_text: Collection[str] = ()) -> pl.DataFrame:
-    """Return the columns of texts, without the words for a missing value."""
-    return plain.select(
-        meant(pl.nth(place))
-        for place, (name, dtype) in enumerate(plain.schema.items())
-        if dtype == pl.String and name not in as_text
-    )
-
-
-def with_clean_names(table: Table, name: str) -> Table:
-    """Return a table whose columns are called as they are meant; two of one name are refused."""
-    stored = table.collect_schema().names()
-    names = [clean_name(column) for column in stored]
-    checked_names(names, name)
-    return table.rename(dict(zip(stored, names, strict=True)))
 
 
 def _cast(place: int, dtype: pl.DataType) -> pl.Expr | None:

@@ -22,7 +22,7 @@ from intravar.errors import InputError, option, unknown_name
 from intravar.observed import is_pandas
 from intravar.sources.files import read_file, scan_parquet, scan_text
 from intravar.sources.paths import database_kind, without_password
-from intravar.sources.plain import from_array, plain_table, series_of, with_clean_names
+from intravar.sources.plain import from_array, plain_table, series_of
 from intravar.sources.texts import Forms, among, text_forms, typed_texts
 from intravar.text import (
     checked_names,
@@ -112,13 +112,14 @@ def _large(
 
 def _numbered(stored: Scanned) -> Scanned:
     """Return a table with clean names and the number of every row."""
-    lazy = with_clean_names(stored.lazy, stored.called)
-    for name in lazy.collect_schema().names():
+    names = {name: clean_name(name) for name in stored.lazy.collect_schema().names()}
+    checked_names([*names.values()], stored.called)
+    for name in names.values():
         if name.startswith(OWN):
             raise InputError(
                 f"column '{name}' has a name that intravar gives to columns of its own; rename it"
             )
-    return replace(stored, lazy=lazy.with_row_index(ROW))
+    return replace(stored, lazy=stored.lazy.rename(names).with_row_index(ROW))
 
 
 def read_whole(source: Any, **reading: str | None) -> Scanned:
