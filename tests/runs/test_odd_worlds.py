@@ -196,7 +196,7 @@ def test_buckets_are_read_as_the_sample_is(tmp_path: Path):
     portion, _ = applied
     at = portion.observed.names.index("cost")
     assert portion.observed.covariates[:, at].min() >= 1_000
-    assert "seen" in dict(recipe.kinds)
+    assert "seen" in {each.name for each in recipe.codings}
 
 
 @pytest.mark.parametrize("times", [2, 3])
