@@ -53,13 +53,7 @@ class WorkLostError(InputError):
 
 
 def count_workers(asked: int | None = None) -> int:
-    """Return how many workers to start: as many as asked for, or one per processor (None, -1).
-
-    Examples
-    --------
-    >>> count_workers(3)
-    3
-    """
+    """Return how many workers to start: as many as asked for, or one per processor (None, -1)."""
     if asked is None or asked == -1:
         return int(joblib.cpu_count())
     if asked < 1:
@@ -108,13 +102,7 @@ def _watch(owner: int) -> None:
 
 
 def in_threads(jobs: Sequence[Callable[[], Result]], n_threads: int) -> list[Result]:
-    """Return what the jobs return, in their order.
-
-    Examples
-    --------
-    >>> in_threads([lambda: 1, lambda: 2], 2)
-    [1, 2]
-    """
+    """Return what the jobs return, in their order."""
     if n_threads == 1:
         return [job() for job in jobs]
     with ThreadPoolExecutor(n_threads) as pool:
@@ -128,12 +116,6 @@ def interrupts_wait() -> Iterator[None]:
     Compiled code that returns several arrays, or takes a random generator, asks Python for their
     parts. A signal that has arrived by then and is turned into an exception leaves them half made:
     the process ends without a word, or with a SystemError.
-
-    Examples
-    --------
-    >>> with interrupts_wait():
-    ...     2 + 2
-    4
     """
     if threading.current_thread() is not threading.main_thread():
         # Signals are handled in the main thread alone.
@@ -156,13 +138,7 @@ def interrupts_wait() -> Iterator[None]:
 
 
 def peak_memory_mb() -> float:
-    """Return the most memory that this process has held so far, in MB.
-
-    Examples
-    --------
-    >>> peak_memory_mb() > 1
-    True
-    """
+    """Return the most memory that this process has held so far, in MB."""
     try:
         # Only POSIX has it; psutil knows the peak on Windows alone.
         import resource

@@ -125,14 +125,6 @@ def write_private(path: str | os.PathLike[str], content: bytes) -> None:
 
     Where files have no owners of their own (see :data:`KNOWS_OWNERS`) the file is as private as
     its folder, and :func:`privacy_words` says so.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_private(Path(folder) / "key.json", b"secret")
-    ...     (Path(folder) / "key.json").read_bytes()
-    b'secret'
     """
     # O_BINARY keeps Windows from turning every newline into two characters.
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
@@ -150,13 +142,7 @@ def make_private(path: str | os.PathLike[str]) -> None:
 
 
 def privacy_words(path: str | os.PathLike[str]) -> str | None:
-    """Return what to tell a user about a private file that the system cannot keep private.
-
-    Examples
-    --------
-    >>> privacy_words("key.json") is None or "key.json" in privacy_words("key.json")
-    True
-    """
+    """Return what to tell a user about a private file that the system cannot keep private."""
     if KNOWS_OWNERS:
         return None
     return (

@@ -202,13 +202,7 @@ def _checked(expected: dict[str, str], work: Work, task: Any) -> Any:
 
 
 def make_engine(name: str, workers: int | None = None) -> Engine:
-    """Return the engine of a name: ``local``, ``dask`` or ``dask:ADDRESS``.
-
-    Examples
-    --------
-    >>> make_engine("local", workers=2).workers
-    2
-    """
+    """Return the engine of a name: ``local``, ``dask`` or ``dask:ADDRESS``."""
     kind, _, address = name.partition(":")
     if kind == "local" and not address:
         return Engine(workers)
