@@ -208,6 +208,6 @@ def fingerprint() -> dict[str, str]:
     root = Path(str(files("intravar")))
     code = hashlib.sha256()
     for path in sorted(root.rglob("*")):
-        if path.suffix in (".py", ".json", ".csv"):
+        if path.suffix in (".py", ".json", ".csv", ".toml"):
             code.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
     return {**software_versions(), "code of intravar": code.hexdigest()[:12]}

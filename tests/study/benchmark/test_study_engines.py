@@ -106,11 +106,12 @@ def test_a_worker_with_other_software_is_refused(cluster, tmp_path, monkeypatch)
         monkeypatch.undo()
 
 
-def test_code_that_was_altered_has_another_fingerprint(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["oracle.py", "study/simulation/conditions.toml"])
+def test_code_that_was_altered_has_another_fingerprint(tmp_path, monkeypatch, name):
     before = store.fingerprint()
     copy = tmp_path / "intravar"
     shutil.copytree(Path(intravar.__file__).parent, copy)
-    with (copy / "oracle.py").open("a") as file:
+    with (copy / name).open("a") as file:
         file.write("# altered\n")
     monkeypatch.setattr(store, "files", lambda _: copy)
     assert store.fingerprint.__wrapped__() != before
