@@ -92,14 +92,14 @@ def _parts(observed: Observed) -> None:
     x, y = observed.covariates, observed.decision
     z = robustly_scaled(x)
     candidates = range(2, 11)
-    forest = RFProximity().grow(x, y)
+    importances, leaves = RFProximity().grow(x, y)
     model = select_profiles(z, candidates=candidates, random_state=0)
     starts = _seconds(lambda: [kmeans_labels(z, k, 10, 0) for k in candidates])
     mixtures = _seconds(lambda: select_profiles(z, candidates=candidates, random_state=0))
     shares = model.memberships(z)
     compared: dict[str, Comparison] = {
-        "forest": lambda rows: leaf_distances(forest.leaves[rows]),
-        "importances": between_points(observed.standardised * np.sqrt(forest.importances)),
+        "forest": lambda rows: leaf_distances(leaves[rows]),
+        "importances": between_points(observed.standardised * np.sqrt(importances)),
         "profiles": lambda rows: hybrid_distances(shares[rows], z[rows], 0.5),
     }
     pairs = {name: _seconds(lambda by=by: _pair(observed, by)) for name, by in compared.items()}  # type: ignore[misc]

@@ -3,18 +3,11 @@
 The interface is that of scikit-learn, and a result explains itself.
 
 There are two kinds of methods. An :class:`Estimator` scores the physicians it is given, and that is
-all. A :class:`CommonEstimator` does it in two steps:
-
-``learn(panels) -> Common``
-    What physicians have in common. It can be pickled, and no patient is in it.
-``read(common, panels) -> Reading``
-    A fitted method with score, interval and evidence of every physician, each from the own panel
-    and from `common` alone, whoever else is read.
-
-``fit(X, y, physician)`` is both on the same patients. The only difference that is left is that a
-patient who was learned from needs a common score that has not seen the own decision: `fit` hands it
-in as a column, made by cross-fitting while learning. A table in memory is one bucket, a large table
-is many: every bucket is read the same way.
+all. A :class:`CommonEstimator` first learns what physicians have in common. It then reads score,
+interval and evidence of each physician from the own panel and from what is common alone, whoever
+else is read. A table in memory is one bucket, a large table is many: every bucket is read the same
+way. Only patients who were learned from need a common score that has not seen the own decision:
+`fit` hands it in, made by cross-fitting while learning.
 """
 
 from __future__ import annotations
@@ -40,6 +33,9 @@ from intravar.inference.intervals import LEVEL, Interval, TwoHalves, checked_lev
 from intravar.inference.shrinkage import Scale
 from intravar.observed import Observed as Observed
 from intravar.observed import handed_back, physician_or_groups
+
+#: Why a score is undefined, in the words that results print.
+TOO_FEW_PATIENTS = "fewer than two decisions"
 
 
 class Size(NamedTuple):
@@ -260,45 +256,40 @@ class CommonEstimator(Estimator):
     Attributes
     ----------
     common_
-        What was learned in common.
+        What was learned in common. It can be pickled, and no patient is in it.
     """
 
     common_: Any
 
-    def learn(self, panels: Observed) -> Any:
-        """Return what the physicians have in common: it can be pickled, and no patient is in it.
+    def reader(self) -> Self:
+        """Return the method with what is common and without the patients that were fitted.
+
+        It is small, and sent to wherever physicians are read.
+        """
+        check_is_fitted(self)
+        return self._with_common(self.common_)
+
+    def read(self, panels: Observed) -> Self:
+        """Return the method fitted to physicians who were not learned from, by what is common.
+
+        What is said of a physician depends on the own panel and on what is common alone.
 
         Parameters
         ----------
         panels
-            Patients of the physicians to learn from, checked before.
+            Their patients, with the same covariates.
         """
-        with threadpool_limits(limits=1, user_api="blas"):
-            return self._learn(panels)[0]
-
-    def read(self, common: Any, panels: Observed) -> Self:
-        """Return the method fitted to these physicians by what others have in common.
-
-        What is said of a physician depends on the own panel and on `common` alone.
-
-        Parameters
-        ----------
-        common
-            What :meth:`learn` returned.
-        panels
-            Patients of physicians who were not learned from, with the same covariates.
-        """
-        reading: Self = clone(self)
+        reading = self._with_common(self.common_)
         reading._describe(panels)
-        reading.common_ = common
         with threadpool_limits(limits=1, user_api="blas"):
-            reading._read(common, panels, None)
+            reading._read(self.common_, panels, None)
         return reading
 
-    def reader(self) -> Reader:
-        """Return what others can be read by, without the patients that were fitted."""
-        check_is_fitted(self)
-        return Reader(clone(self), self.common_)
+    def _with_common(self, common: Any) -> Self:
+        """Return the method as it was before it was fitted, but with what is common."""
+        unfitted: Self = clone(self)
+        unfitted.common_ = common
+        return unfitted
 
     def _fit(self, observed: Observed) -> None:
         # The products are many and small: threads of BLAS would only wait for each other.
@@ -313,17 +304,6 @@ class CommonEstimator(Estimator):
     @abstractmethod
     def _read(self, common: Any, observed: Observed, handed_in: Any) -> None:
         """Set all fitted attributes; `handed_in` is None for patients not learned from."""
-
-
-class Reader(NamedTuple):
-    """A method and what it learned in common: small, and sent to wherever physicians are read."""
-
-    method: CommonEstimator
-    common: Any
-
-    def read(self, panels: Observed) -> CommonEstimator:
-        """Read physicians; see :meth:`CommonEstimator.read`."""
-        return self.method.read(self.common, panels)
 
 
 class Methods(UserDict[str, Any]):
@@ -419,7 +399,5 @@ def fit_methods(
     """
     observed = Observed.of(X, y, physician_or_groups(physician, groups))
     wanted = [methods] if isinstance(methods, str | Estimator) else methods
-    estimators = [
-        make_estimator(method) if isinstance(method, str) else method for method in wanted
-    ]
-    return {estimator.name: estimator.fit_observed(observed) for estimator in estimators}
+    unfitted = [make_estimator(each) if isinstance(each, str) else each for each in wanted]
+    return {each.name: each.fit_observed(observed) for each in unfitted}

@@ -6,7 +6,7 @@ nothing else of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -88,17 +88,14 @@ class Evidence:
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
-        columns = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in self.shown}
-        return columns if self.anchors is None else columns | self.anchors.columns()
+        return self._columns(self.shown)
 
     def by_physician(self) -> Mapping[str, FloatArray]:
         """Return all that is known of every physician."""
-        values = {name: getattr(self, name) for name in self.known}
-        size = max((len(each) for each in values.values() if each is not None), default=0)
-        columns = {
-            name: np.full(size, np.nan) if each is None else np.asarray(each, dtype=np.float64)
-            for name, each in values.items()
-        }
+        return self._columns(self.known)
+
+    def _columns(self, names: Iterable[str]) -> Mapping[str, FloatArray]:
+        columns = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in names}
         return columns if self.anchors is None else columns | self.anchors.columns()
 
     def with_physicians(self, known: pl.DataFrame) -> Self:
@@ -314,10 +311,6 @@ class Predictions(Evidence):
     def cases(self) -> tuple[str, FloatArray, float]:
         """See :class:`Evidence`."""
         return SURPRISE, self.probability, 0.5
-
-
-#: Why a physician has no share of self-contradictions.
-NO_REPEATS = "no case was seen twice"
 
 
 @dataclass(frozen=True, eq=False)

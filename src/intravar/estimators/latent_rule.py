@@ -135,12 +135,10 @@ class LatentRule(CommonEstimator):
     def _learn(self, observed: Observed) -> tuple[LatentCommon, HandedIn]:
         if self.n_folds < 3:
             raise InputError(f"n_folds is {self.n_folds}; at least 3 are needed")
-        choices = {"personal_thresholds": ("auto", "never"), "personal_rules": ("auto", "never")}
+        choices = dict.fromkeys(("personal_thresholds", "personal_rules"), ("auto", "never"))
         for name, (one, other) in {"within": ("eligible", "panel"), **choices}.items():
-            if getattr(self, name) not in (one, other):
-                raise InputError(
-                    f"{name} is {getattr(self, name)!r}; it takes {one!r} or {other!r}"
-                )
+            if (asked := getattr(self, name)) not in (one, other):
+                raise InputError(f"{name} is {asked!r}; it takes {one!r} or {other!r}")
         if self.learners is not None and not len(self.learners):
             raise InputError("learners is empty; give at least one, or None for the default")
         # By content, before anything is dealt or drawn: how the table is sorted, and what
@@ -191,18 +189,14 @@ class LatentRule(CommonEstimator):
         )
         self.camp_ = panels.by_physician(read.camp)
         anchors = common.anchors_of(read)
-        self.anchors_ = anchors.with_ranges(
-            panels.by_physician(anchors.identified_low),
-            panels.by_physician(anchors.identified_high),
-        )
+        self.anchors_ = anchors.with_ranges(*map(panels.by_physician, anchors.columns().values()))
         self.eligible_probability_ = panels.as_given(read.eligible)
         self.fold_ = panels.as_given(fold)
         self._reading, self._panels = read, panels
         self.discrimination_ = self.p_high_ - self.p_low_
         self.low_, self.high_, _ = self._interval(0.95)
         self.core_ = self.eligible_probability_ >= CORE
-        core = np.bincount(observed.code, self.core_, minlength=len(panels))
-        self.n_core_ = core.astype(np.int64)
+        self.n_core_ = np.bincount(observed.code[self.core_], minlength=len(panels))
 
     def evidence(self, observed: Observed) -> EligibleRates:
         """See :class:`intravar.estimators.base.Estimator`."""

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators.base import Estimator
+from intravar.estimators.base import TOO_FEW_PATIENTS, Estimator
 from intravar.estimators.evidence import PAIR_SCHEMA, Pairs
 from intravar.inference.group import any_two
 from intravar.inference.intervals import Interval, discordance_interval, pair_interval
@@ -22,8 +22,7 @@ from intravar.matching.pairing import Status, Strategy, pair_panel
 from intravar.observed import Observed
 from intravar.wording import Sentence
 
-#: Reasons for an undefined score, in the words that results print.
-TOO_FEW_PATIENTS = "fewer than two decisions"
+#: Why a score is undefined.
 NO_PAIR = "no pair within the caliper"
 
 #: Gives the distances between the patients of a panel, by their rows.
@@ -74,18 +73,16 @@ class MatchingEstimator(Estimator):
         ]
         self.n_pairs_ = np.array([len(pairing.distances) for pairing in pairings], dtype=np.int64)
         self.caliper_ = np.array([pairing.caliper for pairing in pairings])
-        rows = [
-            panel[pairing.pairs] for panel, pairing in zip(observed.panels, pairings, strict=True)
-        ]
-        pairs: IntArray = np.concatenate([*rows, np.empty((0, 2), dtype=np.int64)])
-        discordant = decision[pairs[:, 0]] != decision[pairs[:, 1]]
+        panels = zip(observed.panels, pairings, strict=True)
+        first, second = np.concatenate([rows[pairing.pairs] for rows, pairing in panels]).T
+        discordant = decision[first] != decision[second]
         # The pairs lie in the order of the physicians.
         self._of_pair = np.repeat(np.arange(len(pairings)), self.n_pairs_)
         self.pairs_ = pl.DataFrame(
             {
                 "physician": self._named[self._of_pair],
-                "first": pairs[:, 0],
-                "second": pairs[:, 1],
+                "first": first,
+                "second": second,
                 "distance": np.concatenate([pairing.distances for pairing in pairings]),
                 "discordant": discordant,
             }
@@ -214,7 +211,5 @@ class Rate(Estimator):
         self.reason_ = [TOO_FEW_PATIENTS if n < 2 else None for n in self.n_patients_]
 
     def _interval(self, level: float) -> Interval:
-        ends = discordance_interval(self._n_for, self.n_patients_, level)
-        return Interval(
-            np.minimum(ends.low, self.score_), np.maximum(ends.high, self.score_), ends[2]
-        )
+        low, high, error = discordance_interval(self._n_for, self.n_patients_, level)
+        return Interval(np.minimum(low, self.score_), np.maximum(high, self.score_), error)

@@ -11,7 +11,7 @@ L(n), is from its end: 2 L(n) - L(n/2).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import hypot
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -33,11 +33,8 @@ UNSEEN_ERROR = 0.02
 UNSEEN_OF_WHOLE = 0.008
 
 
-class NoisePart(NamedTuple):
-    """One component: its value and standard error."""
-
-    value: float
-    standard_error: float
+#: One component: its value and standard error.
+NoisePart = tuple[float, float]
 
 
 def components(
@@ -54,25 +51,25 @@ def components(
     """
     occasion, occasion_gain = _extrapolated(personal, y)
     whole, whole_gain = _extrapolated(pooled, y)
-    level = level_variance(y - pooled[0], code, n_physicians)
+    level, level_error = level_variance(y - pooled[0], code, n_physicians)
     occasion_value = max(float(occasion.mean()), 0.0)
-    pattern_value = max(float(whole.mean()) - level.value - occasion_value, 0.0)
-    system_value = occasion_value + level.value + pattern_value
+    pattern_value = max(float(whole.mean()) - level - occasion_value, 0.0)
+    system_value = occasion_value + level + pattern_value
     unsure = max(CORRECTION_ERROR, (SLOW_PATIENTS * n_physicians / len(y)) ** 2)
     own_error = hypot(unsure * occasion_gain, UNSEEN_ERROR * occasion_value)
     whole_error = hypot(CORRECTION_ERROR * whole_gain, UNSEEN_OF_WHOLE * system_value)
     own, shared = _swing(personal), _swing(pooled)
     pattern_error = hypot(
         _chance_error(personal[0], shared - own),
-        level.standard_error,
+        level_error,
         unsure * (whole_gain - occasion_gain),
         UNSEEN_ERROR * pattern_value,
     )
     return {
-        "system": NoisePart(system_value, hypot(_chance_error(pooled[0], shared), whole_error)),
-        "level": level,
-        "pattern": NoisePart(pattern_value, pattern_error),
-        "occasion": NoisePart(occasion_value, hypot(_chance_error(personal[0], own), own_error)),
+        "system": (system_value, hypot(_chance_error(pooled[0], shared), whole_error)),
+        "level": (level, level_error),
+        "pattern": (pattern_value, pattern_error),
+        "occasion": (occasion_value, hypot(_chance_error(personal[0], own), own_error)),
     }
 
 
@@ -86,23 +83,23 @@ def level_variance(residual: FloatArray, code: IntArray, n_physicians: int) -> N
     Examples
     --------
     >>> residual = np.array([0.5, 0.5, -0.5, -0.5])
-    >>> level_variance(residual, np.array([0, 0, 1, 1]), 2).value
+    >>> level_variance(residual, np.array([0, 0, 1, 1]), 2)[0]
     0.25
     """
     size = np.bincount(code, minlength=n_physicians).astype(np.float64)
     use = size >= 2
-    if use.sum() < 2:
-        return NoisePart(0.0, float("nan"))
-    total = np.bincount(code, residual, minlength=n_physicians)[use]
-    square = np.bincount(code, residual**2, minlength=n_physicians)[use]
-    n = size[use]
+    n, J = size[use], int(use.sum())
+    if J < 2:
+        return 0.0, float("nan")
+    total, square = (
+        np.bincount(code, each, minlength=n_physicians)[use] for each in (residual, residual**2)
+    )
     mean, product = total / n, (total**2 - square) / (n * (n - 1))
-    J = len(n)
     grand = (mean.sum() ** 2 - np.sum(mean**2) + product.sum()) / J**2
     noise = np.maximum(square / n - mean**2, 0.0) / n
     signal = np.maximum(product - grand, 0.0)
     error = np.sqrt(np.sum(4 * signal * noise + 2 * noise**2)) / J
-    return NoisePart(max(float(product.mean() - grand), 0.0), float(error))
+    return max(float(product.mean() - grand), 0.0), float(error)
 
 
 def _extrapolated(predicted: Sequence[FloatArray], y: IntArray | float) -> tuple[FloatArray, float]:
@@ -235,4 +232,4 @@ def noise_of(
         for name, (value, error) in parts.items()
     ]
     table = pl.DataFrame(rows, schema=["component", "value", "low", "high"], orient="row")
-    return Noise(**{name: part.value for name, part in parts.items()}, table=table)
+    return Noise(**{name: value for name, (value, _) in parts.items()}, table=table)

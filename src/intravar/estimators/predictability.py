@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from intravar.errors import InputError
-from intravar.estimators.base import CommonEstimator, Size, Work
+from intravar.estimators.base import TOO_FEW_PATIENTS, CommonEstimator, Size, Work
 from intravar.estimators.evidence import Predictions, with_n_apart
 from intravar.inference.intervals import Interval, TwoHalves
 from intravar.learning.boosted_trees import MOST_SEEN
@@ -27,7 +27,6 @@ __all__ = ["MOST_WORDS", "Predictability", "cell_bound", "losses_without"]
 #: Cohorts up to this size are cross-fitted more than once, with other folds.
 SMALL_COHORT = 4_000
 REPETITIONS = 3
-TOO_FEW = "fewer than two decisions"
 
 
 def n_deals(n_patients: int) -> int:
@@ -136,7 +135,7 @@ class Predictability(CommonEstimator):
                 for name, values in predicted.by_candidate.items()
             }
         enough = self.n_patients_ >= 2
-        self.reason_ = [None if ok else TOO_FEW for ok in enough]
+        self.reason_ = [None if ok else TOO_FEW_PATIENTS for ok in enough]
         score, *others = (task.by_physician(part) for part in bound)
         self._bound = Bound(np.where(enough, score, np.nan), *others)
         self.score_ = self._bound.score

@@ -9,9 +9,12 @@ import polars as pl
 
 from intravar import observed
 from intravar.errors import InputError
-from intravar.estimators.evidence import NO_REPEATS, Estimand
+from intravar.estimators.evidence import Estimand
 from intravar.inference.intervals import LEVEL, share_interval
 from intravar.inference.shrinkage import Scale
+
+#: Why a physician has no share of self-contradictions.
+NO_REPEATS = "no case was seen twice"
 
 
 class Repeats:
@@ -151,21 +154,16 @@ class Repeats:
             raise InputError(
                 f"the profile has no column '{missing[0]}'; give the profile_ of an estimator"
             )
-        repeats = pl.Series(self.score_).fill_nan(None)
-        counted = pl.DataFrame({"physician": self.physicians_, "repeats": repeats})
-        other = given.select(
-            pl.col("physician").cast(pl.String), pl.col("score").alias("bound"), "score_high"
-        )
-        unexplained = (pl.col("bound") - pl.col("repeats")).alias("unexplained")
-        share = (1 - pl.col("repeats") / pl.col("bound")).clip(0, 1)
-        table = (
-            counted.join(other, on="physician", how="left", maintain_order="left")
-            .with_columns(
-                unexplained,
-                pl.when(pl.col("bound") > 0).then(share).alias("share_unexplained"),
-                (pl.col("score_high") >= pl.col("repeats")).alias("holds"),
-            )
-            .drop("score_high")
+        counted = pl.DataFrame({"physician": self.physicians_, "repeats": self.score_})
+        other = given.with_columns(pl.col("physician").cast(pl.String)).select(needed)
+        bound, repeats = pl.col("score"), pl.col("repeats").fill_nan(None)
+        table = counted.join(other, on="physician", how="left", maintain_order="left").select(
+            "physician",
+            repeats,
+            bound.alias("bound"),
+            (bound - repeats).alias("unexplained"),
+            pl.when(bound > 0).then((1 - repeats / bound).clip(0, 1)).alias("share_unexplained"),
+            (pl.col("score_high") >= repeats).alias("holds"),
         )
         return observed.handed_back(table, as_pandas=observed.is_pandas(profile))
 
@@ -200,7 +198,5 @@ def _table(case: Any, y: Any, physician: Any) -> pl.DataFrame:
             )
     # Two cases without a name are two cases.
     alone = pl.Series([f"\x00{row}" for row in range(len(cases))])
-    cases = cases.zip_with(cases.is_not_null(), alone)
-    return pl.DataFrame(
-        {"physician": labels, "case": cases, "y": pl.Series(decision).cast(pl.Int64)}
-    )
+    columns = {"physician": labels, "case": cases.fill_null(alone), "y": decision.astype(np.int64)}
+    return pl.DataFrame(columns)

@@ -93,22 +93,11 @@ class Several:
 class PredictedDecisions:
     """Held-out predictions of each decision on its own, one row per patient.
 
-    Attributes
-    ----------
-    names
-        Of the decisions, in the order in which they are taken.
-    decided
-        0 or 1 per patient and decision, `MISSING` where it is not known.
-    own, pooled
-        P(yes) by predictions that know who decides, and that do not; any number where the decision
-        is not known.
-    code, physician
-        Position of every patient's physician, and the physicians.
-    fold
-        Fold of every patient.
-    alone
-        Per decision, what it says by itself: score, low and high, one row per physician; NaN where
-        there is none.
+    Decisions have their names in the order in which they are taken; `decided` is 0 or 1 per patient
+    and decision, `MISSING` where it is not known. `own` and `pooled` are P(yes) by predictions that
+    know who decides, and that do not; any number where the decision is not known. `code` is the
+    position of every patient's physician, `fold` the patient's fold. Per decision, `alone` is what
+    it says by itself: score, low and high, one row per physician; NaN where there is none.
     """
 
     names: tuple[str, ...]
@@ -170,9 +159,8 @@ def predict_decisions(
     X: Any, decisions: Any, physician: Any, seed: int, n_jobs: int | None = None
 ) -> PredictedDecisions:
     """Predict each decision on its own; see :func:`several_decisions`."""
-    table = nw.from_native(decisions, eager_only=True).to_polars()
-    names = checked_names(table.columns)
-    coded = table.cast(pl.Float64).with_columns(pl.all().fill_nan(None))
+    coded = nw.from_native(decisions, eager_only=True).to_polars().cast(pl.Float64).fill_nan(None)
+    names = checked_names(coded.columns)
     for name in names:
         if not coded[name].drop_nulls().is_in([0.0, 1.0]).all():
             raise InputError(f"column '{name}' takes 0 and 1 only, and nothing where missing")
@@ -211,9 +199,8 @@ def checked_names(names: Sequence[str]) -> tuple[str, ...]:
 def common_folds(covariates: FloatArray, values: IntArray, code: IntArray, seed: int) -> IntArray:
     """Deal patients to folds by what they hold: their order in the table changes nothing."""
     digits = values @ 3 ** np.arange(values.shape[1])
-    names = tuple(str(number) for number in range(covariates.shape[1]))
-    named = pl.Series(np.arange(int(code.max()) + 1))
-    observed = Observed(covariates, names, digits, code, named)
+    names = tuple(map(str, range(covariates.shape[1])))
+    observed = Observed(covariates, names, digits, code, pl.Series(range(int(code.max()) + 1)))
     panels = Layout.of(observed).panels(observed)
     return panels.as_given(panels.deal(N_FOLDS, seed))
 
@@ -252,18 +239,12 @@ def several_of(predicted: PredictedDecisions) -> Several:
             **_limited("n_differences", number, 0.5, n_decisions),
         }
     )
+    by_decision = [_of_decision(predicted, across, k, chain, rows) for k in range(n_decisions)]
     known = physicians.filter(pl.col("differ").is_not_null())
-    weights = known["n_patients"].to_numpy()
-    return Several(
-        predicted.names,
-        physicians,
-        pl.concat(_of_decision(predicted, across, k, chain, rows) for k in range(n_decisions)),
-        *_pairs(predicted, across),
-        *(
-            float(np.average(known[name].to_numpy(), weights=weights))
-            for name in ("differ", "differ_apart", "n_differences")
-        ),
-    )
+    figures = known.select("differ", "differ_apart", "n_differences").iter_columns()
+    of_all = (float(np.average(each.to_numpy(), weights=known["n_patients"])) for each in figures)
+    pairs = _pairs(predicted, across)
+    return Several(predicted.names, physicians, pl.concat(by_decision), *pairs, *of_all)
 
 
 def _limited(name: str, limit: Bound, most: float, times: int = 1) -> dict[str, FloatArray]:
@@ -301,9 +282,7 @@ def _of_decision(
             "physician": predicted.physician,
             "decision": [predicted.names[k]] * J,
             "n_patients": np.bincount(code, minlength=J),
-            "discordance": alone[:, 0],
-            "low": alone[:, 1],
-            "high": alone[:, 2],
+            **dict(zip(("discordance", "low", "high"), alone.T, strict=True)),
             "across": np.clip(shrunk.score - across.excess[:, k], 0.0, 0.5),
             "given": np.minimum(given, 0.5),
         }
@@ -316,14 +295,13 @@ def _pairs(
     """Return how two decisions go together, over all patients and by physician."""
     everybody, each = [], []
     J, z = len(predicted.physician), float(norm.ppf((1 + LEVEL) / 2))
-    residual = predicted.decided - across.predicted
-    spread = across.predicted * (1 - across.predicted)
+    decided, likely = predicted.decided, across.predicted
+    residual, spread = decided - likely, likely * (1 - likely)
     for pair in combinations(range(len(predicted.names)), 2):
         rows = np.flatnonzero(predicted.known[:, pair].all(axis=1))
         code, at = predicted.code[rows], (rows[:, None], list(pair))
         product, noise, both, expected = (
-            values[at].prod(axis=1)
-            for values in (residual, spread, predicted.decided, across.predicted)
+            values[at].prod(axis=1) for values in (residual, spread, decided, likely)
         )
         scale = float(np.sqrt(np.prod([spread[rows, k].mean() for k in pair])))
         correlation = float(product.mean()) / scale

@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,9 @@ from intravar.matching.distances import leaf_distances
 from intravar.observed import Observed
 from intravar.wording import Sentence
 
-
-class Forest(NamedTuple):
-    """What is kept of a forest: Gini importances, all 0 if no tree could split, and leaves.
-
-    Patients stand in rows, trees in columns; a leaf has its number in the tree.
-    """
-
-    importances: FloatArray
-    leaves: npt.NDArray[np.uint16]
+#: What is kept of a forest: Gini importances, all 0 if no tree could split, and the number of each
+#: patient's leaf, trees in columns.
+Forest = tuple[FloatArray, npt.NDArray[np.uint16]]
 
 
 def _in_wide_units(x: FloatArray) -> FloatArray:
@@ -55,7 +49,7 @@ class ForestBased(MatchingEstimator):
     n_jobs: int | None = None
 
     def grow(self, x: FloatArray, decision: npt.NDArray[np.int8]) -> Forest:
-        """Grow the forest that predicts the decision from the covariates as they are.
+        """Return importances and leaves of a forest that predicts the decision.
 
         The paper learns weights from a forest on standardised covariates and proximities from one
         on raw covariates. Trees see only the order of values, so both split the patients they are
@@ -79,14 +73,12 @@ class ForestBased(MatchingEstimator):
         leaves = np.empty((len(x), self.n_trees), dtype=np.uint16)
         for number, tree in enumerate(forest.estimators_):
             leaves[:, number] = tree.tree_.apply(single)
-        return Forest(forest.feature_importances_, leaves)
+        return forest.feature_importances_, leaves
 
     def _forest(self, observed: Observed) -> Forest:
-        leaf = (self.min_leaf, self.min_leaf_share)
-        settings = (self.n_trees, self.max_depth, *leaf, self.random_state)
-        return observed.learn(
-            ("forest", *settings), lambda: self.grow(observed.covariates, observed.decision)
-        )
+        forest = (self.n_trees, self.max_depth, self.min_leaf, self.min_leaf_share)
+        key = ("forest", *forest, self.random_state)
+        return observed.learn(key, lambda: self.grow(observed.covariates, observed.decision))
 
 
 class RFProximity(ForestBased):
@@ -120,9 +112,8 @@ class RFProximity(ForestBased):
     )
 
     def _comparison(self, observed: Observed) -> Comparison:
-        forest = self._forest(observed)
-        self.importances_ = forest.importances
-        return lambda rows: leaf_distances(forest.leaves[rows])
+        self.importances_, leaves = self._forest(observed)
+        return lambda rows: leaf_distances(leaves[rows])
 
     def details(self) -> dict[str, Any]:
         """See :class:`intravar.estimators.base.Estimator`."""
@@ -146,15 +137,14 @@ class WeightedEstimator(MatchingEstimator):
 
     def _comparison(self, observed: Observed) -> Comparison:
         raw = self._raw_weights(observed)
-        total = raw.sum()
-        if total <= 0:
+        if raw.sum() <= 0:
             warnings.warn(
                 f"{self.label}: no covariate tells anything about the decision; "
                 "all get the same weight",
                 stacklevel=4,
             )
-            raw, total = np.ones_like(raw), float(len(raw))
-        self.weights_ = raw / total
+            raw = np.ones_like(raw)
+        self.weights_ = raw / raw.sum()
         return between_points(observed.standardised * np.sqrt(self.weights_))
 
     def details(self) -> dict[str, Any]:
@@ -191,7 +181,7 @@ class LearnedWeights(ForestBased, WeightedEstimator):
     idea = "weights covariates by their importance in a forest that predicts the decision"
 
     def _raw_weights(self, observed: Observed) -> FloatArray:
-        return self._forest(observed).importances
+        return self._forest(observed)[0]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

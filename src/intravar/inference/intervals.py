@@ -110,14 +110,8 @@ def share_interval(
 
     The ends are the quantiles of Beta(k + 1/2, n - k + 1/2), with 0 and 1 as the ends where no
     or every trial succeeded (Brown et al. 2001). The standard error is that posterior's standard
-    deviation.
-
-    Parameters
-    ----------
-    successes, trials
-        Counts, k and n; not necessarily whole. NaN ends where n is not positive.
-    level
-        Nominal coverage.
+    deviation. Of k successes in n trials, not necessarily whole numbers, at a nominal coverage;
+    NaN where n is not positive.
 
     Examples
     --------
@@ -126,10 +120,7 @@ def share_interval(
     ([0.0, 0.039, 0.951], [0.049, 0.205, 1.0])
     """
     tail = (1 - checked_level(level)) / 2
-    k, n = np.broadcast_arrays(
-        np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    )
-    n = np.where(n > 0, n, np.nan)
+    k, n = _counts(successes, trials, fewest=0)
     a, b = k + 0.5, n - k + 0.5
     low = np.where(k <= 0, 0.0 * n, betaincinv(a, b, tail))
     high = np.where(k >= n, 1.0 + 0.0 * n, betaincinv(a, b, 1 - tail))
@@ -137,27 +128,26 @@ def share_interval(
     return Interval(low, high, np.sqrt(mean * (1 - mean) / (a + b + 1)))
 
 
+def _counts(
+    successes: npt.ArrayLike, trials: npt.ArrayLike, fewest: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return both as arrays of one shape; trials are NaN where they are not more than `fewest`."""
+    k, n = (np.asarray(each, dtype=np.float64) for each in (successes, trials))
+    k, n = np.broadcast_arrays(k, np.where(n > fewest, n, np.nan))
+    return k, n
+
+
 def discordance_interval(
     decided_for: npt.ArrayLike, patients: npt.ArrayLike, level: float = LEVEL
 ) -> Interval:
     """Return the interval of 2 p (1 - p) when k of n comparable patients got the drug.
 
-    It is the image of Jeffreys' interval of p. Equal-tailed quantiles of the posterior of
-    2 p (1 - p) would not do: the function has its maximum at p = 1/2, the upper quantile lies
-    below that maximum always, and a physician who tosses a coin would never be covered. The
-    image covers at least as often as the interval of p does.
-
-    Parameters
-    ----------
-    decided_for, patients
-        k and n. NaN with fewer than two patients: there is no pair.
-    level
-        Nominal coverage.
-
-    Notes
-    -----
-    The unbiased estimate k (n - k) / (n (n - 1) / 2) may exceed 1/2 by up to 1 / (2 (n - 1)) and
-    then lies above the interval; the discordance it estimates cannot.
+    It is the image of Jeffreys' interval of p at a nominal coverage, NaN with fewer than two
+    patients: there is no pair. Equal-tailed quantiles of the posterior of 2 p (1 - p) would not do:
+    the function has its maximum at p = 1/2, the upper quantile lies below that maximum always, and
+    a physician who tosses a coin would never be covered. The image covers at least as often as the
+    interval of p does. The unbiased estimate k (n - k) / (n (n - 1) / 2) may exceed 1/2 by up to
+    1 / (2 (n - 1)) and then lies above the interval; the discordance it estimates cannot.
 
     Examples
     --------
@@ -165,14 +155,10 @@ def discordance_interval(
     >>> interval.low.round(3).tolist(), interval.high.round(3).tolist()
     ([0.0, 0.415], [0.206, 0.5])
     """
-    n = np.asarray(patients, dtype=np.float64)
-    k, n = np.broadcast_arrays(
-        np.asarray(decided_for, dtype=np.float64), np.where(n > 1, n, np.nan)
-    )
-    p = share_interval(k, n, level)
-    ends = np.stack([2 * p.low * (1 - p.low), 2 * p.high * (1 - p.high)])
-    straddles = (p.low <= 0.5) & (p.high >= 0.5)
-    high = np.where(straddles, 0.5, ends.max(axis=0))
+    k, n = _counts(decided_for, patients, fewest=1)
+    p = np.stack(share_interval(k, n, level)[:2])
+    ends = 2 * p * (1 - p)
+    high = np.where((p[0] <= 0.5) & (p[1] >= 0.5), 0.5, ends.max(axis=0))
     # The standard deviation under p ~ Beta(a, b), from its moments.
     a, b = k + 0.5, n - k + 0.5
     s = a + b
@@ -191,15 +177,8 @@ def pair_interval(
 ) -> Interval:
     """Return an interval of the share of discordant pairs for every physician.
 
-    Parameters
-    ----------
-    physician, first, second, discordant
-        One entry per pair: position of the physician, row numbers of both patients, and whether
-        they were decided differently.
-    n_physicians
-        How many physicians there are; NaN for one without a pair.
-    level
-        Nominal coverage.
+    There is one entry per pair: the position of the physician, the row numbers of both patients,
+    and whether they were decided differently. NaN for a physician without a pair.
 
     Examples
     --------
@@ -237,12 +216,8 @@ def effective_pairs(
     With clusters c of m_c pairs, d_c of them discordant, and s = sum d_c / sum m_c, the variance of
     s is V = C / (C - 1) sum (d_c - s m_c)^2 / (sum m_c)^2, and the worth is s (1 - s) / V, at
     most the number of different pairs. Where V is zero, as with no discordant pair at all, each
-    cluster counts once. Where every cluster is a single pair, each pair counts once.
-
-    Parameters
-    ----------
-    physician, first, second, discordant, n_physicians
-        As in :func:`pair_interval`.
+    cluster counts once. Where every cluster is a single pair, each pair counts once. Pairs are
+    given as to :func:`pair_interval`.
 
     Examples
     --------

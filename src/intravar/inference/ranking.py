@@ -9,7 +9,7 @@ Laird and Louis, Empirical Bayes ranking methods, J Educ Stat 1989;14:29-46.
 Lin, Louis, Paddock and Ridgeway, Loss function based ranking in two-stage, hierarchical models,
 Bayesian Anal 2006;1:915-946.
 Lingsma, Eijkemans and Steyerberg, Incorporating natural variation into IVF clinic league tables:
-the expected rank, BMC Med Res Methodol 2009;9:53 (percentiles of expected ranks).
+the expected rank, BMC Med Res Methodol 2009;9:53.
 """
 
 from dataclasses import dataclass
@@ -61,23 +61,13 @@ def rank_correlation(one: FloatArray, other: FloatArray, fewest: int = 3) -> flo
 
 
 class Ranks(NamedTuple):
-    """Ranks of all physicians.
+    """Ranks of all physicians: expected ones, and intervals in whole numbers.
 
-    Attributes
-    ----------
-    expected
-        Expected rank.
-    percentile
-        100 (ER - 1/2) / J: the share of physicians with a lower score, in percent.
-    low, high
-        Interval of the rank, whole numbers.
-    p_worst_tenth
-        Probability of being among the tenth of physicians (rounded up) with the highest scores;
-        NaN with a single physician.
+    `p_worst_tenth` is the probability of being among the tenth of physicians (rounded up) with the
+    highest scores; NaN with a single physician.
     """
 
     expected: FloatArray
-    percentile: FloatArray
     low: FloatArray
     high: FloatArray
     p_worst_tenth: FloatArray
@@ -89,11 +79,6 @@ def expected_ranks(mean: npt.ArrayLike, sd: npt.ArrayLike) -> FloatArray:
     P(theta_k < theta_i) = Phi((m_i - m_k) / sqrt(s_i^2 + s_k^2)), and one half for two equal
     numbers without error. Physicians are taken a block at a time, so that memory does not grow
     with their square, and every two are compared once: 20,000 take some seconds and 100 MB.
-
-    Parameters
-    ----------
-    mean, sd
-        Of every physician's posterior.
 
     Examples
     --------
@@ -156,13 +141,13 @@ def rank_normal(
         _ranks(m + s * random.standard_normal((min(height, n_draws - start), n)), ties)
         for start in range(0, n_draws, height)
     ]
-    ranks, expected = np.concatenate(blocks), expected_ranks(m, s)
+    ranks = np.concatenate(blocks)
     among_worst = np.count_nonzero(ranks > n - int(np.ceil(WORST * n)), axis=0) / n_draws
     ranks.sort(axis=0)
     cut = int((1 - checked_level(level)) / 2 * n_draws)
     low, high = ranks[[cut, n_draws - 1 - cut]].astype(np.float64)
     worst = among_worst if n > 1 else np.full(n, np.nan)
-    return Ranks(expected, 100 * (expected - 0.5) / max(n, 1), low, high, worst)
+    return Ranks(expected_ranks(m, s), low, high, worst)
 
 
 def _ranks(values: FloatArray, ties: np.random.Generator | None) -> npt.NDArray[np.unsignedinteger]:

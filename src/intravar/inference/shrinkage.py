@@ -55,13 +55,8 @@ def to_scale(
 ) -> tuple[FloatArray, FloatArray]:
     """Return score and standard error on the scale that suits them.
 
-    Parameters
-    ----------
-    score, standard_error
-        One entry per physician, the errors not negative.
-    scale
-        "discordance" takes the arcsine of the root, at the count to which the standard error
-        belongs; "overdispersion" the logarithm; "plain" nothing.
+    "discordance" takes the arcsine of the root, at the count to which the standard error belongs;
+    "overdispersion" the logarithm; "plain" nothing. Errors are not negative.
 
     Examples
     --------
@@ -158,14 +153,8 @@ def shrink(
 
     The value is that of the estimated tau^2. Its mean squared error is, for a given tau,
     (1 - B) s^2 + B^2 Var(mu) plus the squared distance to the value of that tau; it is averaged
-    over tau with a flat prior and the restricted likelihood.
-
-    Parameters
-    ----------
-    estimate, standard_error
-        One finite entry per physician; errors not negative.
-    level
-        Nominal coverage of the intervals.
+    over tau with a flat prior and the restricted likelihood. There is one finite estimate and error
+    per physician; `level` is the nominal coverage of the intervals.
 
     Examples
     --------
@@ -281,24 +270,16 @@ def reliability(between_variance: float, standard_error: npt.ArrayLike) -> Float
     """Return signal over signal and noise for every physician, tau^2 / (tau^2 + s_i^2).
 
     It is the squared correlation of score and true score in physicians measured as well as this
-    one. NaN where there is neither signal nor noise.
-
-    Parameters
-    ----------
-    between_variance
-        tau^2, the variance of true scores; see :func:`intravar.inference.between_variance`.
-    standard_error
-        s_i of every physician, on the same scale.
+    one. NaN where there is neither signal nor noise. The variance tau^2 of true scores and the
+    errors s_i are on the same scale; see :func:`between_variance`.
 
     Examples
     --------
     >>> reliability(0.04, [0.1, 0.2, 0.4]).round(3).tolist()
     [0.8, 0.5, 0.2]
     """
-    noise = np.asarray(standard_error, dtype=np.float64) ** 2
-    undefined = np.full(noise.shape, np.nan)
-    total = between_variance + noise
-    return np.asarray(np.divide(between_variance, total, out=undefined, where=total > 0))
+    total = between_variance + np.asarray(standard_error, dtype=np.float64) ** 2
+    return np.asarray(between_variance / np.where(total > 0, total, np.nan))
 
 
 def even_errors(
@@ -309,16 +290,8 @@ def even_errors(
     A discordance 2 p (1 - p) has the variance 2 D (1 - 2 D) / n: nearly none at one half, where it
     cannot rise. On the scale arcsin(sqrt(2 D)) it is 1 / n everywhere. How many patients a
     patient is worth there (some are no close calls, some not eligible) is one number for all:
-    the sum of the variances over the sum of what they are for one patient.
-
-    Parameters
-    ----------
-    score, standard_error
-        One finite entry per physician.
-    size
-        Patients of every physician.
-    most
-        What a score can tend to at the most, one half for 2 p (1 - p).
+    the sum of the variances over the sum of what they are for one patient. `size` are the patients
+    of every physician; `most` is what a score can tend to at the most, one half for 2 p (1 - p).
 
     Examples
     --------
@@ -346,12 +319,7 @@ def rankability(between_variance: float, standard_error: npt.ArrayLike) -> float
     """Return tau^2 / (tau^2 + median s_i^2): the share of differences that is not chance.
 
     Lingsma et al. (2010) call less than 0.5 poor and more than 0.75 good: below, a list of ranks
-    says more about luck than about physicians.
-
-    Parameters
-    ----------
-    between_variance, standard_error
-        As in :func:`reliability`; NaN errors are left out.
+    says more about luck than about physicians. As :func:`reliability`; NaN errors are left out.
 
     Examples
     --------
@@ -368,14 +336,8 @@ def rankability(between_variance: float, standard_error: npt.ArrayLike) -> float
 class SplitHalf(NamedTuple):
     """Agreement of two halves of every panel.
 
-    Attributes
-    ----------
-    half
-        Correlation between the halves over physicians, mean over splits.
-    full
-        The same stepped up to whole panels by Spearman and Brown.
-    by_split
-        Correlation of every split.
+    `half` is the correlation between the halves over physicians, mean over splits; `full` the same
+    stepped up to whole panels by Spearman and Brown; `by_split` the correlation of every split.
     """
 
     half: float

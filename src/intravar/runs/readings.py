@@ -10,7 +10,7 @@ import polars as pl
 
 from intravar.arrays import IntArray
 from intravar.errors import counted_among
-from intravar.estimators.base import Estimator, Reader
+from intravar.estimators.base import CommonEstimator, Estimator
 from intravar.estimators.evidence import Evidence, no_differences
 from intravar.observed import Observed
 from intravar.preparation.periods import Dealt, with_period
@@ -62,10 +62,10 @@ class ReadBy:
 
     recipe: Recipe
     decided: str
-    models: Mapping[str, Reader]
+    models: Mapping[str, CommonEstimator]
     look: Look
     predicting: str | None = None
-    dated: Reader | None = None
+    dated: CommonEstimator | None = None
 
 
 @dataclass(frozen=True, eq=False)
