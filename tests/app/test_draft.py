@@ -49,7 +49,7 @@ def test_a_condition_names_its_column_alone(column: str, operator: str, values: 
 
 def chosen(**form: str) -> Draft:
     draft = Draft(Path("/data/a b.csv"))
-    draft.choose({"physician": "doctor", "decision": "statin"} | form, lambda name: [])
+    draft.choose({"physician": "doctor", "decision": "statin"} | form)
     return draft
 
 
@@ -129,7 +129,7 @@ def test_what_no_screen_asks_for_stays_as_the_study_file_says() -> None:
     asked = {"physician": "doctor", "decision": "statin", "after": ["los"]}
     kept = {"method": "euclidean", "covariates": ["age"], "sample": 5_000, "random_state": 3}
     draft = Draft(Path("/data/a.csv"), asked | kept)
-    draft.choose({"physician": "doctor", "decision": "drug"}, lambda name: [])
+    draft.choose({"physician": "doctor", "decision": "drug"})
     assert draft.asked == {"physician": "doctor", "decision": "drug"} | kept
 
 

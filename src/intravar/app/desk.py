@@ -1,26 +1,29 @@
-"""What screens share: templates, and what the app remembers while it runs."""
+"""What screens share: how they are shown and asked for, and what the app remembers."""
 
 import asyncio
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, wait
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from jinja2 import Environment
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from intravar.app.draft import CONDITIONS, FIELDS, OPERATORS, READING, USES, Draft
 from intravar.app.helper import Helper
 from intravar.app.job import Job
-from intravar.app.places import Places, key_of
-from intravar.documents.colours import INKS, style_of
-from intravar.documents.html import environment, template_text
+from intravar.app.places import Places, key_of, path_of
+from intravar.documents.html import environment
 from intravar.errors import InputError
+from intravar.publication.files import read_published
+from intravar.publication.results import Published
 from intravar.version import __version__
 
 #: What the helper does, and what makes the screen of its answer.
@@ -53,19 +56,27 @@ def screen(name: str, /, status: int = 200, **content: Any) -> HTMLResponse:
     return HTMLResponse(template.render(content), status)
 
 
-def style(request: Request) -> Response:
-    """Return the style of all screens: that of the pages, and the app's own."""
-    text = style_of(INKS) + template_text("base.css") + template_text("app.css", "intravar.app")
-    return Response(text, media_type="text/css")
-
-
-def script(request: Request) -> Response:
-    """Return the script of all screens."""
-    return Response(template_text("app.js", "intravar.app"), media_type="text/javascript")
+def onward(address: str) -> RedirectResponse:
+    """Lead to another screen."""
+    return RedirectResponse(address, 303)
 
 
 class WaitingError(Exception):
     """An answer is not there yet; the message says what is being done."""
+
+
+class Result(NamedTuple):
+    """A measurement that is looked at: its part of an address, its folder and what it publishes."""
+
+    key: str
+    folder: Path
+    published: Published
+
+    @property
+    def physicians(self) -> list[str]:
+        """What everybody in it is called."""
+        rows = (row for each in self.published.decisions for row in each.physicians)
+        return sorted({row.physician for row in rows})
 
 
 class Desk:
@@ -97,6 +108,11 @@ class Desk:
             raise InputError("this table is no longer open; choose it again on the first screen")
         return self._drafts[name]
 
+    def result(self, key: str) -> Result:
+        """Return the measurement of an address, of one decision or several."""
+        folder = self.places.allowed(path_of(key))
+        return Result(key, folder, read_published(folder))
+
     async def answer(self, words: str, task: Task, /, **given: Any) -> Any:
         """Return an answer of the helper; if it is not there soon, let the screen say `words`.
 
@@ -120,7 +136,7 @@ class Desk:
         self._asked.clear()
         name = secrets.token_urlsafe(6)
         self._begun[name] = words, self.helper.ask(task, **given), then
-        return RedirectResponse(f"/task/{name}", 303)
+        return onward(f"/task/{name}")
 
     async def finish(self, name: str) -> Response:
         """Return the screen that something begun ends in."""
@@ -154,7 +170,24 @@ async def _soon(words: str, answer: Future[Any]) -> Any:
     return answer.result()
 
 
-def desk_of(request: Request) -> Desk:
-    """Return what screens share."""
-    desk: Desk = request.app.state.desk
-    return desk
+def route(path: str, show: Callable[..., Awaitable[Response]], method: str = "GET") -> Route:
+    """Return the route to a screen.
+
+    It is given the desk, the texts of its form or address, and what its path names: a draft, a
+    result for a key, anything else as it is.
+    """
+
+    async def shown(request: Request) -> Response:
+        desk: Desk = request.app.state.desk
+        named: dict[str, Any] = dict(request.path_params)
+        if "draft" in named:
+            named["draft"] = desk.draft(named["draft"])
+        if "key" in named:
+            named["result"] = desk.result(named.pop("key"))
+        form = request.query_params
+        if method == "POST":
+            given = (await request.form()).multi_items()
+            form = QueryParams([(name, text) for name, text in given if isinstance(text, str)])
+        return await show(desk, form, **named)
+
+    return Route(path, shown, methods=[method])

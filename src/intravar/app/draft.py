@@ -22,6 +22,8 @@ from intravar.where import columns_of
 _DECLARED = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
 OPERATORS: dict[str, str] = _DECLARED["operators"]
 USES: dict[str, str] = _DECLARED["uses"]
+#: What can be downloaded of a measurement.
+DOWNLOADS: dict[str, str] = _DECLARED["downloads"]
 #: How a table is read.
 READING = tuple(_DECLARED["reading"])
 #: Fields of the screen by the name of the request's: label, hint, what an empty menu says.
@@ -30,6 +32,8 @@ FIELDS: dict[str, dict[str, Any]] = _DECLARED["fields"] | _DECLARED["reading"]
 ON_SCREEN = {
     flag_of(name): each["label"] for name, each in (FIELDS | _DECLARED["elsewhere"]).items()
 }
+#: Words in the names of columns of whoever decides, and of a decision; what tells most first.
+DECIDERS, DECISIONS = (_DECLARED["words"][name].split() for name in ("deciders", "decisions"))
 #: Conditions that the screen has room for.
 CONDITIONS = 4
 #: Fields that are not read one by one from a form.
@@ -65,17 +69,17 @@ class Draft:
         """Return the request, checked."""
         return Request(**self.asked)
 
-    def choose(self, form: Mapping[str, Any], several: Callable[[str], Sequence[str]]) -> None:
-        """Take over the fields of a form; `several` gives all values of one.
+    def choose(self, form: Mapping[str, str], also: Sequence[str] = ()) -> None:
+        """Take over the fields of a form; `also` are decisions beside the first.
 
         `use:COLUMN` and `label:COLUMN` are of one column. What no form asks for stays.
         """
         asked = {name: value for name, value in self.asked.items() if name not in _ASKED}
         asked["physician"] = form.get("physician", "")
-        decisions = [form.get("decision", ""), *several("also")]
+        decisions = [form.get("decision", ""), *also]
         asked["decision"] = ",".join(dict.fromkeys(name for name in decisions if name))
         for name in (name for name in FIELDS if name not in _ELSEWHERE):
-            if text := str(form.get(name, "")).strip():
+            if text := form.get(name, "").strip():
                 number = FIELDS[name].get("whole") and text.removeprefix("-").isdecimal()
                 asked[name] = int(text) if number else text
         uses: dict[str, list[str]] = {use: [] for use in USES if use}
@@ -84,17 +88,17 @@ class Draft:
             kind, _, column = name.partition(":")
             if kind == "use" and value in uses and column not in (asked["physician"], *decisions):
                 uses[value].append(column)
-            elif kind == "label" and str(value).strip():
-                labels[column] = str(value).strip()
+            elif kind == "label" and value.strip():
+                labels[column] = value.strip()
         asked |= {use: columns for use, columns in uses.items() if columns}
         if labels:
             asked["labels"] = labels
         self.conditions = [
-            (column, str(form.get(f"operator-{number}", "=")), str(form.get(f"value-{number}", "")))
+            (column, form.get(f"operator-{number}", "="), form.get(f"value-{number}", ""))
             for number in range(CONDITIONS)
-            if (column := str(form.get(f"column-{number}", "")))
+            if (column := form.get(f"column-{number}", ""))
         ]
-        self.written = str(form.get("where", "")).strip()
+        self.written = form.get("where", "").strip()
         self.asked = asked
         conditions = [condition(*each) for each in self.conditions]
         if self.written:
@@ -174,18 +178,6 @@ def _quoted(text: str, mark: str) -> str:
     return mark + text.replace(mark, mark * 2) + mark
 
 
-#: Words in the names of columns, those that tell most first.
-DECIDERS = (
-    *("physician", "doctor", "prescriber", "surgeon", "clinician", "provider", "consultant"),
-    *("radiologist", "pathologist", "judge", "decider", "reader", "officer", "nurse", "rater"),
-    *("hospital", "team", "centre", "center", "clinic", "practice", "site", "ward", "unit"),
-    *("agency", "group", "respondent", "resp", "umpire", "operator", "gp", "doc"),
-)
-DECISIONS = (
-    *("decision", "decided", "decide", "prescribed", "prescription", "treated", "treatment"),
-    *("procedure", "therapy", "surgery", "operation", "referred", "referral", "granted"),
-    *("approved", "accepted", "thrombolysis", "statin", "drug", "given", "admitted", "admit"),
-)
 #: Values of a column that are offered to choose from.
 MOST_VALUES = 30
 #: A decider has this many rows on average at least.
@@ -253,7 +245,7 @@ def _as_text(value: object) -> str:
 def _guess(
     what: str,
     fitting: list[dict[str, Any]],
-    words: tuple[str, ...],
+    words: list[str],
     likely: list[dict[str, Any]],
 ) -> dict[str, str | None]:
     """Return a column and why: by the word in its name that tells most, or one that is likely."""

@@ -11,6 +11,7 @@ import hmac
 import secrets
 from urllib.parse import parse_qs
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -77,10 +78,7 @@ class Guard:
                 added = SHARED | {"Content-Security-Policy": policy}
                 if page:  # The sandbox has no origin; what it shows is for this computer's frame.
                     added |= {"Cross-Origin-Resource-Policy": "same-site"}
-                message["headers"] = [
-                    *message.get("headers", ()),
-                    *((name.lower().encode(), value.encode()) for name, value in added.items()),
-                ]
+                MutableHeaders(scope=message).update(added)
             await send(message)
 
         await (answer or self._app)(scope, receive, guarded)

@@ -159,22 +159,16 @@ def check(source: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     checks, request = [], Request(**asked)
     several = len(request.decisions) > 1
     for decision, checked in checked_each(str(source), request).items():
-        checks.append(
-            publication.plain(publication.published_check(checked, several=several))
-            | {
-                "decision": decision,
-                "lines": publication.check_lines(checked, several=several),
-                "cannot": publication.unmeasurable(checked),
-                "columns": documents.as_fragment(
-                    [
-                        documents.columns_table(
-                            publication.column_rows(checked, several=several), request.words
-                        )
-                    ]
-                ),
-                "time": checked.cost.here().in_words(),
-            }
-        )
+        columns = publication.column_rows(checked, several=several)
+        found = {
+            "decision": decision,
+            "lines": publication.check_lines(checked, several=several),
+            "cannot": publication.unmeasurable(checked),
+            "columns": documents.as_fragment([documents.columns_table(columns, request.words)]),
+            "time": checked.cost.here().in_words(),
+        }
+        published = publication.published_check(checked, several=several)
+        checks.append(publication.plain(published) | found)
     return checks
 
 
@@ -219,10 +213,9 @@ def review(folder: Path, reviewer: str | None, pair: str | None) -> dict[str, An
         return {"plan": asdict(pair_review.plan(folder))}
     who = reviewer or stored.reviewers[0]
     pairs = pair_review.pairs(folder, who)
+    names = [each.pair for each in pairs]
     left = [each.pair for each in pairs if who not in each.answers]
-    known = {each.pair: at for at, each in enumerate(pairs)}
-    at = known.get(pair or "", known[left[0]] if left else len(pairs) - 1)
-    current = asdict(pairs[at])
+    at = names.index(pair if pair in names else (left or names[-1:])[0])
     return {
         "plan": None,
         "question": pair_review.QUESTION,
@@ -233,10 +226,10 @@ def review(folder: Path, reviewer: str | None, pair: str | None) -> dict[str, An
         "n_pairs": len(pairs),
         "n_left": len(left),
         "at": at,
-        "before": pairs[at - 1].pair if at else None,
-        "after": pairs[at + 1].pair if at + 1 < len(pairs) else None,
-        "pair": current,
-        "given": current["answers"].get(who),
+        "before": names[at - 1] if at else None,
+        "after": names[at + 1] if at + 1 < len(names) else None,
+        "pair": asdict(pairs[at]),
+        "given": pairs[at].answers.get(who),
     }
 
 

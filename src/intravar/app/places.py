@@ -18,7 +18,6 @@ from jinja2.filters import do_filesizeformat
 
 from intravar.errors import InputError
 from intravar.publication.files import SUMMARY, private_folder, read_published
-from intravar.publication.results import Published
 from intravar.writing import make_private_folder
 
 #: Endings of files that are offered as tables; a request's file holds all choices.
@@ -138,11 +137,6 @@ class Places:
                 if not path.name.startswith("."):
                     measured.append(_measured(path, (path / SUMMARY).stat().st_mtime))
         return sorted(measured, key=lambda each: each.when, reverse=True)
-
-    def opened(self, key: str) -> tuple[Path, Published]:
-        """Return the folder of an address and what it publishes, of one decision or several."""
-        folder = self.allowed(path_of(key))
-        return folder, read_published(folder)
 
     def new_result(self, name: str) -> Path:
         """Return a folder for a new result that is not taken, named nearly as asked."""

@@ -6,21 +6,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from starlette.datastructures import UploadFile
+from starlette.datastructures import QueryParams, UploadFile
 from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, Response
 
 from intravar import documents
 from intravar import review as pair_review
 from intravar.app import helper
-from intravar.app.desk import Desk, desk_of, screen
-from intravar.app.draft import READING, Draft, on_screen, opened
+from intravar.app.desk import Desk, Result, onward, screen
+from intravar.app.draft import DOWNLOADS, READING, Draft, on_screen, opened
 from intravar.app.job import Job
 from intravar.app.places import OutsideError, key_of, plain_name
 from intravar.documents.sheet import with_figure
 from intravar.errors import InputError
 from intravar.publication.files import private_folder
-from intravar.publication.results import Published
 from intravar.writing import make_private, make_private_folder, write_private
 
 EXAMPLE_FILE = "example.csv"
@@ -28,60 +27,34 @@ MAKING = "Making the example"
 #: Bytes that are read of an upload at a time.
 AT_A_TIME = 1_000_000
 REQUEST = "request.toml"
-#: What can be downloaded of a measurement.
-DOWNLOADS = {
-    "html": "the page, one file that opens anywhere",
-    "pdf": "PDF, to print and to send",
-    "docx": "Word, to edit",
-    "xlsx": "Excel, the tables",
-    "toml": "study.toml, what was asked for",
-}
 
 
-def _to(place: str) -> RedirectResponse:
-    return RedirectResponse(place, 303)
-
-
-async def home(request: Request) -> Response:
+async def home(desk: Desk, form: QueryParams) -> Response:
     """Choose a table, or open a measurement."""
-    desk = desk_of(request)
-    places = desk.places
-    given = request.query_params.get("folder")
-    folder = places.folders[0] if given is None else places.allowed(given)
+    given = form.get("folder")
+    folder = desk.places.folders[0] if given is None else desk.places.allowed(given)
     if not folder.is_dir():
         raise InputError(f"'{folder}' is not a folder; choose one from the list")
-    return screen(
-        "home",
-        folder=folder,
-        folders=places.folders,
-        above=places.parent(folder),
-        entries=places.entries(folder),
-        measurements=places.measurements(),
-        results=places.results,
-        job=desk.job,
-    )
+    return screen("home", folder=folder, places=desk.places, job=desk.job)
 
 
-async def open_table(request: Request) -> Response:
+async def open_table(desk: Desk, form: QueryParams) -> Response:
     """Open a table, a request's file or a measurement by its path."""
-    desk = desk_of(request)
-    form = await request.form()
-    path = desk.places.allowed(str(form.get("path", "")))
+    path = desk.places.allowed(form.get("path", ""))
     if not path.is_file():
         raise InputError(f"there is no file '{path}'; choose one from the list")
     draft = desk.keep(opened(path, desk.places.allowed))
-    return _to(f"/table/{draft.id}")
+    return onward(f"/table/{draft.id}")
 
 
 async def upload(request: Request) -> Response:
     """Take over a file that was dropped or chosen; it is kept for its owner alone."""
-    desk = desk_of(request)
+    desk: Desk = request.app.state.desk
     size = request.headers.get("content-length", "")
     if not size.isdigit():
         raise InputError("the browser did not say how large the file is; choose it from the list")
     desk.places.room_for(int(size))
-    form = await request.form(max_files=1)
-    file = form.get("file")
+    file = (await request.form(max_files=1)).get("file")
     if not isinstance(file, UploadFile) or not file.filename:
         raise InputError("no file was chosen; choose one, then press the button")
     target = desk.places.new_table(Path(file.filename).name)
@@ -89,40 +62,23 @@ async def upload(request: Request) -> Response:
         make_private(target)
         while part := await file.read(AT_A_TIME):
             written.write(part)
-    draft = desk.keep(opened(target, desk.places.allowed))
-    return _to(f"/table/{draft.id}")
+    return await open_table(desk, QueryParams({"path": str(target)}))
 
 
-async def example(request: Request) -> Response:
+async def example(desk: Desk, form: QueryParams) -> Response:
     """Open the example's table."""
-    desk = desk_of(request)
     draft = desk.keep(Draft(desk.places.tables() / EXAMPLE_FILE))
-    address = f"/table/{draft.id}"
-    return desk.begin(MAKING, lambda _: _to(address), helper.example, target=draft.source)
+    table = onward(f"/table/{draft.id}")
+    return desk.begin(MAKING, lambda _: table, helper.example, target=draft.source)
 
 
-async def task(request: Request) -> Response:
+async def task(desk: Desk, form: QueryParams, task: str) -> Response:
     """Show what something that was begun has come to, or that it is still being done."""
-    return await desk_of(request).finish(request.path_params["task"])
+    return await desk.finish(task)
 
 
-async def table(request: Request) -> Response:
-    """Show the first rows and what each column seems to be; take over what is chosen."""
-    desk = desk_of(request)
-    draft = desk.draft(request.path_params["draft"])
-    if request.method == "POST":
-        form = await request.form()
-        texts = {name: value for name, value in form.items() if isinstance(value, str)}
-        if "reread" in form:
-            draft.asked = {name: texts[name] for name in READING if texts.get(name, "").strip()}
-            return _to(f"/table/{draft.id}")
-        try:
-            draft.choose(texts, lambda name: [str(each) for each in form.getlist(name)])
-            draft.request()
-            return _to(f"/check/{draft.id}")
-        except InputError as refused:
-            draft.error = refused.naming(on_screen)
-            return _to(f"/table/{draft.id}")
+async def table(desk: Desk, form: QueryParams, draft: Draft) -> Response:
+    """Show the first rows and what each column seems to be."""
     preview: dict[str, Any] | None = None
     error = draft.error
     try:
@@ -138,45 +94,47 @@ async def table(request: Request) -> Response:
     return screen("table", status, draft=draft, preview=preview, error=error, asked=draft.asked)
 
 
-async def check(request: Request) -> Response:
+async def choose(desk: Desk, form: QueryParams, draft: Draft) -> Response:
+    """Take over what is chosen, or how the table is to be read."""
+    if "reread" in form:
+        draft.asked = {name: form[name] for name in READING if form.get(name, "").strip()}
+        return onward(f"/table/{draft.id}")
+    try:
+        draft.choose(form, form.getlist("also"))
+        draft.request()
+    except InputError as refused:
+        draft.error = refused.naming(on_screen)
+        return onward(f"/table/{draft.id}")
+    return onward(f"/check/{draft.id}")
+
+
+async def check(desk: Desk, form: QueryParams, draft: Draft) -> Response:
     """Say what the table holds, what may be wrong with it and how long measuring will take."""
-    desk = desk_of(request)
-    draft = desk.draft(request.path_params["draft"])
     draft.request()
     checks = await desk.answer(
         "Checking the table", helper.check, source=draft.source, asked=draft.asked
     )
     draft.expected = sum(each["estimated_seconds"] for each in checks)
     decision = str(draft.asked.get("decision_word") or draft.asked["decision"])
-    return screen(
-        "check",
-        draft=draft,
-        checks=checks,
-        name=plain_name(f"{draft.source.name.split('.')[0]} {decision}".replace(",", " ")),
-        earlier=desk.places.measurements(),
-        job=desk.job,
-    )
+    name = plain_name(f"{draft.source.name.split('.')[0]} {decision}".replace(",", " "))
+    earlier = desk.places.measurements()
+    return screen("check", draft=draft, checks=checks, name=name, earlier=earlier, job=desk.job)
 
 
-async def leaks(request: Request) -> Response:
+async def leaks(desk: Desk, form: QueryParams, draft: Draft) -> Response:
     """Leave out columns that are known only after the decision."""
-    draft = desk_of(request).draft(request.path_params["draft"])
-    form = await request.form()
-    after = [*draft.asked.get("after", ()), *map(str, form.getlist("column"))]
+    after = [*draft.asked.get("after", ()), *form.getlist("column")]
     draft.asked["after"] = list(dict.fromkeys(after))
-    return _to(f"/check/{draft.id}")
+    return onward(f"/check/{draft.id}")
 
 
-async def measure(request: Request) -> Response:
+async def measure(desk: Desk, form: QueryParams, draft: Draft) -> Response:
     """Start the measurement."""
-    desk = desk_of(request)
-    draft = desk.draft(request.path_params["draft"])
-    form = await request.form()
     key = None
-    if earlier := str(form.get("earlier", "")):  # its key gives the same pseudonyms
-        key = private_folder(desk.places.opened(earlier)[0]) / "key.json"
-    again = str(form.get("again", ""))
-    out = desk.places.allowed(again) if again else desk.places.new_result(str(form.get("name", "")))
+    if earlier := form.get("earlier"):  # its key gives the same pseudonyms
+        key = private_folder(desk.result(earlier).folder) / "key.json"
+    again = form.get("again")
+    out = desk.places.allowed(again) if again else desk.places.new_result(form.get("name", ""))
     return start(desk, draft, out, key)
 
 
@@ -188,77 +146,58 @@ def start(desk: Desk, draft: Draft, out: Path, key: Path | None = None) -> Respo
     command += [] if key is None else ["--key", str(key)]
     log = desk.places.results / "logs" / f"{out.name}.log"
     desk.start(Job(command, out, draft.expected, log, draft.id))
-    return _to("/run")
+    return onward("/run")
 
 
-async def run(request: Request) -> Response:
+async def run(desk: Desk, form: QueryParams) -> Response:
     """Show how the measurement goes on."""
-    desk = desk_of(request)
     if desk.job is None:
         raise InputError("no measurement is running; choose a table on the first screen")
     return screen("run", job=desk.job, progress=desk.job.progress())
 
 
-async def stop(request: Request) -> Response:
+async def stop(desk: Desk, form: QueryParams) -> Response:
     """Stop the measurement."""
-    job = desk_of(request).job
-    if job is not None:
-        job.stop()
-    return _to("/run")
+    if desk.job is not None:
+        desk.job.stop()
+    return onward("/run")
 
 
-async def leave(request: Request) -> Response:
+async def leave(desk: Desk, form: QueryParams) -> Response:
     """End the app."""
-    desk_of(request).quit()
+    desk.quit()
     return screen("goodbye")
 
 
 # --- measurements that are there ---
 
 
-def _asked(request: Request) -> tuple[Desk, str, Path, Published]:
-    """Return what screens share; and of a result its part of an address, folder and content."""
-    desk, key = desk_of(request), request.path_params["key"]
-    return desk, key, *desk.places.opened(key)
-
-
-async def result(request: Request) -> Response:
+async def result(desk: Desk, form: QueryParams, result: Result) -> Response:
     """Show the page as it is published, and what can be done with it."""
-    desk, key, folder, published = _asked(request)
+    folder = result.folder
     measured = desk.places.measurements(folder.parent)
     return screen(
         "result",
-        key=key,
-        folder=folder,
-        several=len(published.decisions) > 1,
-        words=published.words,
-        page=f"{desk.sealed(key)}/report.html",
+        result=result,
+        page=f"{desk.sealed(result.key)}/report.html",
         downloads=DOWNLOADS,
-        physicians=_physicians(published),
-        with_figure=with_figure(published),
+        with_figure=with_figure(result.published),
         others=[each for each in measured if each.folder != folder],
         command=shlex.join(["intravar", "measure", str(folder / REQUEST), "--out", "again"]),
     )
 
 
-def _physicians(published: Published) -> list[str]:
-    """Return what everybody in a result is called."""
-    return sorted({row.physician for each in published.decisions for row in each.physicians})
-
-
-async def page(request: Request) -> Response:
+async def page(desk: Desk, form: QueryParams, seal: str, file: str, result: Result) -> Response:
     """Show a published page; the address is sealed for its folder, see `guard`."""
-    desk, _, folder, _ = _asked(request)
-    name = request.path_params["file"]
-    if not name.endswith(".html") or not (folder / name).is_file():
-        raise InputError(f"there is no page '{name}' in '{folder.name}'")
-    return FileResponse(desk.places.allowed(folder / name), media_type="text/html")
+    path = result.folder / file
+    if not file.endswith(".html") or not path.is_file():
+        raise InputError(f"there is no page '{file}' in '{result.folder.name}'")
+    return FileResponse(desk.places.allowed(path), media_type="text/html")
 
 
-async def download(request: Request) -> Response:
+async def download(desk: Desk, form: QueryParams, what: str, result: Result) -> Response:
     """Hand over a file of a measurement, made now if it is not there."""
-    desk, _, folder, _ = _asked(request)
-    what = request.path_params["what"]
+    folder = result.folder
     if what not in DOWNLOADS:
         raise InputError(f"there is no download '{what}'; choose one of the list")
     if what == "toml":
@@ -269,11 +208,10 @@ async def download(request: Request) -> Response:
     return _handed(path, f"{folder.name}.{what}")
 
 
-async def sheet(request: Request) -> Response:
+async def sheet(desk: Desk, form: QueryParams, result: Result) -> Response:
     """Hand over the sheet of one physician, or those of all as an archive."""
-    desk, _, folder, published = _asked(request)
-    physician = request.query_params.get("physician") or None
-    if physician is not None and physician not in _physicians(published):
+    folder, physician = result.folder, form.get("physician") or None
+    if physician is not None and physician not in result.physicians:
         raise InputError(f"there is nobody called '{physician}' in this result")
     out = desk.scratch / f"sheets-{plain_name(physician or 'all')}-{key_of(folder)[-40:]}"
     path = await wrap_future(desk.helper.ask(helper.sheets, folder, out, physician))
@@ -286,86 +224,77 @@ def _handed(path: Path, name: str) -> Response:
     return FileResponse(path, filename=name, content_disposition_type="attachment")
 
 
-async def compare(request: Request) -> Response:
+async def compare(desk: Desk, form: QueryParams) -> Response:
     """Set two measurements side by side."""
-    desk = desk_of(request)
-    keys = [request.query_params.get(name, "") for name in ("first", "second")]
+    keys = [form.get(name, "") for name in ("first", "second")]
     if not all(keys) or keys[0] == keys[1]:
         raise InputError("two measurements are needed to compare; choose two different ones")
-    folders = [desk.places.opened(key)[0] for key in keys]
+    first, second = (desk.result(key).folder for key in keys)
     words = "Comparing the two measurements"
-    changes = await desk.answer(words, helper.compare, first=folders[0], second=folders[1])
-    return screen("compare", changes=changes, folders=folders, keys=keys)
+    changes = await desk.answer(words, helper.compare, first=first, second=second)
+    return screen("compare", changes=changes, folders=(first, second), keys=keys)
 
 
-async def explain(request: Request) -> Response:
-    """Show the cases behind a physician, once the user has read what this shows."""
-    desk, key, folder, published = _asked(request)
-    form = await request.form() if request.method == "POST" else request.query_params
-    physicians = _physicians(published)
-    physician = str(form.get("physician", ""))
-    if physician not in physicians:
+def _physician(form: QueryParams, result: Result) -> str:
+    """Return whose cases are meant, if the result has them."""
+    physician = form.get("physician", "")
+    if physician not in result.physicians:
         raise OutsideError(f"there is nobody called '{physician}' in this result")
-    if request.method == "POST":
-        desk.may_see.add((key, physician))
-        return _to(f"/explain/{key}?{urlencode({'physician': physician})}")
-    cases = None
-    if (key, physician) in desk.may_see:
+    return physician
+
+
+async def explain(desk: Desk, form: QueryParams, result: Result) -> Response:
+    """Show the cases behind a physician, once the user has read what this shows."""
+    physician, cases = _physician(form, result), None
+    if (result.key, physician) in desk.may_see:
         words = "Looking for the cases"
-        cases = await desk.answer(words, helper.explain, folder=folder, physician=physician)
-    return screen(
-        "explain",
-        key=key,
-        physicians=physicians,
-        physician=physician,
-        cases=cases,
-        words=published.words,
-    )
+        cases = await desk.answer(words, helper.explain, folder=result.folder, physician=physician)
+    return screen("explain", result=result, physician=physician, cases=cases)
+
+
+async def may_see(desk: Desk, form: QueryParams, result: Result) -> Response:
+    """Show the cases behind a physician from now on."""
+    physician = _physician(form, result)
+    desk.may_see.add((result.key, physician))
+    return onward(f"/explain/{result.key}?{urlencode({'physician': physician})}")
 
 
 # --- the blind review: plan it, draw pairs, answer one after the other, see the answer ---
 
 
-async def review(request: Request) -> Response:
+async def review(desk: Desk, form: QueryParams, result: Result) -> Response:
     """Show the pair that is next, or what a review would give before any were drawn."""
-    desk, key, folder, _ = _asked(request)
-    asked = {name: request.query_params.get(name) for name in ("reviewer", "pair")}
-    state = await desk.answer("Looking up the pairs", helper.review, folder=folder, **asked)
-    name = "review_plan" if state["plan"] else "review"
-    return screen(name, key=key, review=state)
+    asked = {name: form.get(name) for name in ("reviewer", "pair")}
+    state = await desk.answer("Looking up the pairs", helper.review, folder=result.folder, **asked)
+    return screen("review_plan" if state["plan"] else "review", key=result.key, review=state)
 
 
-async def draw_pairs(request: Request) -> Response:
+async def draw_pairs(desk: Desk, form: QueryParams, result: Result) -> Response:
     """Draw pairs."""
-    desk, key, folder, _ = _asked(request)
-    form = await request.form()
-    number = str(form.get("pairs", ""))
+    number = form.get("pairs", "")
     if not number.isdigit():
         raise InputError(f"'{number}' is no number of pairs; choose one of the list")
     given = {"pairs": 0, "more" if form.get("more") else "pairs": int(number)}
-    onward = _to(f"/review/{key}")
-    return desk.begin("Drawing pairs", lambda _: onward, pair_review.draw, folder=folder, **given)
+    pairs, words = onward(f"/review/{result.key}"), "Drawing pairs"
+    return desk.begin(words, lambda _: pairs, pair_review.draw, folder=result.folder, **given)
 
 
-async def answer_pair(request: Request) -> Response:
+async def answer_pair(desk: Desk, form: QueryParams, result: Result) -> Response:
     """Keep an answer, and go on to the next pair."""
-    desk, key, folder, _ = _asked(request)
-    form = await request.form()
     names = ("pair", "answer", "reason", "comment", "reviewer")
-    given = {name: str(form.get(name, "")) for name in names}
+    given = {name: form.get(name, "") for name in names}
     if given["answer"] != "different":
         given["reason"] = ""
-    address = f"/review/{key}?{urlencode({'reviewer': given['reviewer']})}"
-    onward, words = _to(address), "Keeping the answer"
-    return desk.begin(words, lambda _: onward, pair_review.answer, folder=folder, **given)
+    following = onward(f"/review/{result.key}?{urlencode({'reviewer': given['reviewer']})}")
+    words, answer = "Keeping the answer", pair_review.answer
+    return desk.begin(words, lambda _: following, answer, folder=result.folder, **given)
 
 
-async def read_answers(request: Request) -> Response:
+async def read_answers(desk: Desk, form: QueryParams, result: Result) -> Response:
     """Add what the answers tell to the measurement, and say it."""
-    desk, key, folder, _ = _asked(request)
 
-    def page(summary: dict[str, Any]) -> Response:
-        return screen("review_read", key=key, summary=summary)
+    def told(summary: dict[str, Any]) -> Response:
+        return screen("review_read", key=result.key, summary=summary)
 
     words = "Working out what the answers tell"
-    return desk.begin(words, page, helper.read_review, folder=folder)
+    return desk.begin(words, told, helper.read_review, folder=result.folder)

@@ -11,15 +11,17 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from intravar.app import helper, screens
-from intravar.app.desk import Desk, WaitingError, screen, script, style
+from intravar.app.desk import Desk, WaitingError, onward, route, screen
 from intravar.app.draft import Draft, on_screen
 from intravar.app.guard import Guard
 from intravar.app.helper import DefectError
 from intravar.app.places import OutsideError, Places, key_of
+from intravar.documents.colours import INKS, style_of
+from intravar.documents.html import template_text
 from intravar.errors import InputError, machine_fault
 from intravar.sources.defects import defect_lines
 
@@ -27,31 +29,44 @@ LOOPBACK = "127.0.0.1"
 DEMO = "example"
 
 
+def _style(request: Request) -> Response:
+    """Return the style of all screens: that of the pages, and the app's own."""
+    text = style_of(INKS) + template_text("base.css") + template_text("app.css", "intravar.app")
+    return Response(text, media_type="text/css")
+
+
+def _script(request: Request) -> Response:
+    """Return the script of all screens."""
+    return Response(template_text("app.js", "intravar.app"), media_type="text/javascript")
+
+
 ROUTES = [
-    Route("/", screens.home),
-    Route("/app.css", style),
-    Route("/app.js", script),
-    Route("/open", screens.open_table, methods=["POST"]),
+    route("/", screens.home),
+    Route("/app.css", _style),
+    Route("/app.js", _script),
+    route("/open", screens.open_table, "POST"),
     Route("/upload", screens.upload, methods=["POST"]),
-    Route("/example", screens.example, methods=["POST"]),
-    Route("/table/{draft}", screens.table, methods=["GET", "POST"]),
-    Route("/check/{draft}", screens.check),
-    Route("/leaks/{draft}", screens.leaks, methods=["POST"]),
-    Route("/measure/{draft}", screens.measure, methods=["POST"]),
-    Route("/task/{task}", screens.task),
-    Route("/run", screens.run),
-    Route("/run/stop", screens.stop, methods=["POST"]),
-    Route("/result/{key}", screens.result),
-    Route("/page/{seal}/{key}/{file}", screens.page),
-    Route("/file/{key}/{what}", screens.download),
-    Route("/sheet/{key}", screens.sheet),
-    Route("/explain/{key}", screens.explain, methods=["GET", "POST"]),
-    Route("/compare", screens.compare),
-    Route("/review/{key}", screens.review),
-    Route("/review/{key}/draw", screens.draw_pairs, methods=["POST"]),
-    Route("/review/{key}/answer", screens.answer_pair, methods=["POST"]),
-    Route("/review/{key}/read", screens.read_answers, methods=["POST"]),
-    Route("/quit", screens.leave, methods=["POST"]),
+    route("/example", screens.example, "POST"),
+    route("/table/{draft}", screens.table),
+    route("/table/{draft}", screens.choose, "POST"),
+    route("/check/{draft}", screens.check),
+    route("/leaks/{draft}", screens.leaks, "POST"),
+    route("/measure/{draft}", screens.measure, "POST"),
+    route("/task/{task}", screens.task),
+    route("/run", screens.run),
+    route("/run/stop", screens.stop, "POST"),
+    route("/result/{key}", screens.result),
+    route("/page/{seal}/{key}/{file}", screens.page),
+    route("/file/{key}/{what}", screens.download),
+    route("/sheet/{key}", screens.sheet),
+    route("/explain/{key}", screens.explain),
+    route("/explain/{key}", screens.may_see, "POST"),
+    route("/compare", screens.compare),
+    route("/review/{key}", screens.review),
+    route("/review/{key}/draw", screens.draw_pairs, "POST"),
+    route("/review/{key}/answer", screens.answer_pair, "POST"),
+    route("/review/{key}/read", screens.read_answers, "POST"),
+    route("/quit", screens.leave, "POST"),
 ]
 
 
@@ -118,7 +133,6 @@ def serve(
     app, desk = make_app(places, number, token)
     config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off")
     server = uvicorn.Server(config)
-
     desk.quit = partial(setattr, server, "should_exit", True)
     try:
         desk.helper.ask(helper.ready)  # so that the first answer comes soon
@@ -141,8 +155,6 @@ def start_demo(desk: Desk) -> str:
     draft = desk.keep(Draft(path, {"physician": "physician", "decision": "decision"}))
 
     def started(_: None) -> Response:
-        return (
-            screens.start(desk, draft, out) if desk.job is None else RedirectResponse("/run", 303)
-        )
+        return screens.start(desk, draft, out) if desk.job is None else onward("/run")
 
     return desk.begin(screens.MAKING, started, helper.example, target=path).headers["location"]
