@@ -112,15 +112,11 @@ def _options(
 
 
 def app_in_browser(
-    folders: Annotated[
-        list[Path] | None, "FOLDERS: Folders that the app may open. Default: this one."
-    ] = None,
-    results: Annotated[
-        Path | None, "Folder for results. Default: intravar-results in the first folder."
-    ] = None,
-    port: Annotated[int | None, "Port on this computer. Default: any free one."] = None,
-    demo: Annotated[bool, "Open with an example measured."] = False,
-    browser: Annotated[bool, "--browser/--no-browser: Open the browser."] = True,
+    folders: list[Path] | None = None,
+    results: Path | None = None,
+    port: int | None = None,
+    demo: bool = False,
+    browser: bool = True,
 ) -> None:
     """Choose a table, measure and read the result in your browser, without a shell.
 

@@ -43,29 +43,19 @@ AFTER = (
 
 
 def omop(
-    source: Annotated[str, "URL: Folder or zip of CSV files, DuckDB file, or postgresql:// URL."],
-    drug: Annotated[
-        list[str], "Concepts of the drug, with commas; NAME=CONCEPTS, once for each of several."
-    ],
-    covariates: Annotated[
-        str,
-        "age, sex, race, ethnicity, measurement:CONCEPT, condition:CONCEPT, drug:CONCEPT; "
-        "name=... names a column.",
-    ] = "age,sex",
-    out: Annotated[Path, "Table to write (.parquet or .csv)."] = Path("patients.parquet"),
-    visits: Annotated[str | None, "Concepts of the visits that count."] = None,
-    eligible: Annotated[str | None, "What must be recorded before, as in --covariates."] = None,
-    window: Annotated[int, "Days within which the drug counts as given."] = WINDOW,
-    new_users: Annotated[
-        bool, "--new-users/--all-users: Leave out earlier users of the drug."
-    ] = True,
-    same_day: Annotated[bool, "What was recorded on the visit's day counts."] = False,
-    provider: Annotated[str, "Whose decision: visit, or drug where there is one."] = "visit",
-    descendants: Annotated[
-        bool, "--descendants/--no-descendants: Descendants of the drug count."
-    ] = True,
-    date: Annotated[str | None, "Name of a column for the date of the visit."] = None,
-    schema: Annotated[str | None, "Schema of the tables."] = None,
+    source: str,
+    drug: list[str],
+    covariates: str = "age,sex",
+    out: Path = Path("patients.parquet"),
+    visits: str | None = None,
+    eligible: str | None = None,
+    window: int = WINDOW,
+    new_users: bool = True,
+    same_day: bool = False,
+    provider: str = "visit",
+    descendants: bool = True,
+    date: str | None = None,
+    schema: str | None = None,
 ) -> Answer:
     """Build a table of patients from OMOP CDM 5.4, ready for 'intravar check' and 'measure'.
 
@@ -89,7 +79,12 @@ def omop(
         date=date,
         schema=schema,
     )
-    _write_privately(patients.table, out)
+    with whole_file(out) as beside:
+        make_private(beside)
+        if out.suffix.lower() == ".parquet":
+            patients.table.write_parquet(beside)
+        else:
+            beside.write_text(publication.safe_csv(patients.table), "utf-8")
     steps = {words: publication.shown(count, SMALLEST_CELL) for words, count in patients.steps}
     yield {"out": str(out), "steps": steps}
     for words, count in steps.items():
@@ -98,16 +93,6 @@ def omop(
     if warning := privacy_words(out):
         cli.say(f"warning: {warning}")
     cli.say(_next_step(patients.table, patients.decisions, out, date))
-
-
-def _write_privately(table: pl.DataFrame, out: Path) -> None:
-    """Write a table that its owner alone can read."""
-    with whole_file(out) as beside:
-        make_private(beside)
-        if out.suffix.lower() == ".parquet":
-            table.write_parquet(beside)
-        else:
-            beside.write_text(publication.safe_csv(table), "utf-8")
 
 
 def _next_step(table: pl.DataFrame, decisions: Sequence[str], out: Path, date: str | None) -> str:
@@ -144,15 +129,12 @@ def check(
     several = len(request.decisions) > 1
     checks = checked_each(source, request)
     for decision, checked in checks.items():
-        called: dict[str, str] | None = None
         names = [str(name) for name in checked.panels.table["physician"]]
-        if show_names:
-            called = {name: name for name in names}
-        elif secret is not None:
+        called = dict(zip(names, names, strict=True)) if show_names else None
+        if secret is not None and not show_names:
             called = publication.Pseudonyms.of(names, secret).by_name
-        answers[decision] = publication.plain(
-            publication.published_check(checked, several=several)
-        ) | {
+        published = publication.published_check(checked, several=several)
+        answers[decision] = publication.plain(published) | {
             "not_measurable": publication.unmeasurable(checked, called),
             "estimated_seconds": round(checked.cost.here().seconds, 1),
         }
@@ -161,7 +143,7 @@ def check(
     for decision, checked in checks.items():
         _print_check(console, checked, answers[decision]["not_measurable"], several)
         if verbose:
-            _print_request(console, checked.request)
+            console.say("", checked.request.to_toml().rstrip())
 
 
 def _print_check(
@@ -170,12 +152,10 @@ def _print_check(
     words = check.request.words
     columns = publication.column_rows(check, several=several)
     console.show([documents.columns_table(columns, words)], "see --json")
-    console.print()
-    console.say(*publication.check_lines(check, several=several))
+    console.say("", *publication.check_lines(check, several=several))
     # How many physicians can have no figure and why; and who, if they have been named.
     if cannot:
-        console.print()
-        console.say("without a figure:")
+        console.say("", "without a figure:")
     for row in cannot:
         count = words.counted(row["n_physicians"])
         console.say(f"  {count}: {row['reason']} ({row['n_patients']})")
@@ -190,29 +170,24 @@ def _print_check(
     _print_leaks(console, check.leak_lines(), words)
 
 
-def _print_request(console: cli.Console, request: Request) -> None:
-    console.print()
-    console.say(request.to_toml().rstrip())
-
-
 def _print_leaks(console: cli.Console, lines: list[str], words: Words) -> None:
     """Say loudly which columns may give the decision away."""
-    if not lines:
-        return
-    console.print()
-    console.say("POSSIBLE LEAKS: these columns may give the decision away", style="bold red")
-    console.say(*(f"  {line}" for line in lines), style="red")
-    console.say(words.fill(AFTER))
+    if lines:
+        console.say(
+            "", "POSSIBLE LEAKS: these columns may give the decision away", style="bold red"
+        )
+        console.say(*(f"  {line}" for line in lines), style="red")
+        console.say(words.fill(AFTER))
 
 
 def measure(
     source: str,
     request: Request,
-    out: Annotated[Path, "Folder of the results."] = Path("intravar-measurement"),
-    replace: Annotated[bool, "Overwrite the result of another request."] = False,
+    out: Path = Path("intravar-measurement"),
+    replace: bool = False,
     show_names: bool = False,
     key: Path | None = None,
-    pairs_in_report: Annotated[bool, "Embed discordant pairs (patient-level!)."] = False,
+    pairs_in_report: bool = False,
     memory: str | None = None,
     workers: int | None = None,
     engine: str = "local",
@@ -254,23 +229,18 @@ def measure(
         )
         settings.clear_unfinished()
     if as_json:
-        typer.echo(json.dumps(_answer(published), default=str))
+        answer: dict[str, Any] = publication.plain(published)
+        for name, rows in publication.tables_of(published).items():
+            answer[f"{name}_rows" if name in answer else name] = rows.to_dicts()
+        typer.echo(json.dumps(answer, default=str))
     else:
         console = cli.Console(highlight=False, quiet=quiet)
         _print_all(console, measured, published, out)
         if verbose:
-            _print_request(console, request)
-            console.say(*(f"{name}: {value:.1f} s" for name, value in measured.seconds.items()))
+            took = (f"{name}: {value:.1f} s" for name, value in measured.seconds.items())
+            console.say("", request.to_toml().rstrip(), *took)
     if not any(each.n_reportable + each.n_banded for each in published.decisions):
         raise typer.Exit(NOBODY_REPORTABLE)
-
-
-def _answer(published: Published) -> dict[str, Any]:
-    """Return what was published with its tables, for programs."""
-    answer: dict[str, Any] = publication.plain(published)
-    for name, rows in publication.tables_of(published).items():
-        answer[f"{name}_rows" if name in answer else name] = rows.to_dicts()
-    return answer
 
 
 def _print_all(console: cli.Console, results: Measurement, published: Published, out: Path) -> None:
@@ -279,25 +249,20 @@ def _print_all(console: cli.Console, results: Measurement, published: Published,
         _print_joint(console, joint, words)
     for each in published.decisions:
         if joint is not None:
-            console.print()
-            console.print(cli.Text(f"{words.label(each.decision)} by itself", style="bold"))
+            console.say("", f"{words.label(each.decision)} by itself", style="bold")
         _print_results(console, each, words)
     for name, measured in results.decisions.items():
-        leaks = measured.check.leak_lines()
-        named = [f"{words.label(name)}: {line}" for line in leaks] if joint is not None else leaks
-        _print_leaks(console, named, words)
+        whose = "" if joint is None else f"{words.label(name)}: "
+        _print_leaks(console, [whose + line for line in measured.check.leak_lines()], words)
     for warning in dict.fromkeys(
         line for each in published.decisions for line in documents.new_warnings(each)
     ):
         console.say(f"warning: {warning}")
-    console.print()
-    console.print(cli.Text(f"report: {out / 'report.html'}"), soft_wrap=True)
-    if problem := privacy_words(publication.private_folder(out)):
+    private = publication.private_folder(out)
+    console.say("", f"report: {out / 'report.html'}", soft_wrap=True)
+    if problem := privacy_words(private):
         console.say(f"warning: {problem}")
-    console.print(
-        cli.Text(f"kept for you alone (key, pairs): {publication.private_folder(out)}"),
-        soft_wrap=True,
-    )
+    console.say(f"kept for you alone (key, pairs): {private}", soft_wrap=True)
 
 
 def _print_results(console: cli.Console, decision: Decision, words: Words) -> None:
@@ -308,7 +273,7 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
     shown = [row for row in table.rows if row.shown]
     if shown:
         console.show([table], "see physicians.csv")
-        console.print()
+        console.say("")
         if not decision.n_ranked:
             ranges = ", those with a range last" * bool(decision.n_banded)
             console.say(words.fill(NOT_RANKED, ranges=ranges))
@@ -318,8 +283,7 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
         console.say(f"{order}{first.physician}: {line}")
         console.say(documents.with_figure(decision, words))
     _print_reasons(console, decision, words)
-    console.print()
-    console.say(*documents.summary_lines(decision, words))
+    console.say("", *documents.summary_lines(decision, words))
     for part in (decision.by, decision.course):
         console.say(*(() if part is None else part.lines))
     if not shown:
@@ -331,32 +295,26 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
 
 def _print_reasons(console: cli.Console, decision: Decision, words: Words) -> None:
     """Say why some have no rank, a range of levels or nothing."""
-
-    def why(reason: str) -> str:
-        # Where nobody is ranked the verdict says why.
-        alone = reason.partition(measurement.NO_RANK)[0].rstrip("; ")
-        return alone if decision.verdict in measurement.UNRANKED else reason
-
-    reasons = Counter(
-        ("with a figure" if row.reportable else "without a figure", reason)
-        for row in decision.physicians
-        if (row.reportable or row.band is None) and (reason := why(row.reason or ""))
-    )
+    reasons: Counter[tuple[str, str]] = Counter()
+    for row in decision.physicians:
+        reason = row.reason or ""
+        if decision.verdict in measurement.UNRANKED:  # the verdict says why nobody is ranked
+            reason = reason.partition(measurement.NO_RANK)[0].rstrip("; ")
+        if reason and (row.reportable or row.band is None):
+            reasons["with a figure" if row.reportable else "without a figure", reason] += 1
     for (kind, reason), count in sorted(reasons.items(), key=lambda each: (each[0][0], -each[1])):
         console.say(f"{kind}: {words.counted(count)}: {reason}")
 
 
 def _print_joint(console: cli.Console, joint: Joint, words: Words) -> None:
     """Print the joint figures of all, and the table of those who have one."""
-    console.say(*publication.joint_lines(joint, words))
-    console.print()
+    console.say(*publication.joint_lines(joint, words), "")
     table = documents.together_table(words, joint)
     silent = sum(not row.shown for row in table.rows)
     if silent < len(table.rows):
         console.show([table], "see joint.csv")
-        console.print()
+        console.say("")
     if joint.n_banded:
-        few = f"{words.counted(joint.n_banded)} with a range: {publication.NOT_SHOWN}"
-        console.say(few)
+        console.say(f"{words.counted(joint.n_banded)} with a range: {publication.NOT_SHOWN}")
     if silent:
         console.say(f"without joint figures: {words.counted(silent)}")

@@ -3,11 +3,13 @@
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, fields
+from importlib.resources import files
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, get_args, get_origin
+from typing import Annotated, Any, TypeAlias, get_args
 
 import typer
 
@@ -17,23 +19,8 @@ from intravar.request import Request, requested
 #: What a command with `--json` yields: its answer, which ends it there. Without, it goes on to
 #: print the same for people.
 Answer: TypeAlias = Iterator[object]
-#: What the options mean that several commands have.
-SHARED = {
-    "source": "INPUT: CSV, TSV, Parquet, Excel, DuckDB or SQLite file, folder of Parquet parts, "
-    "postgresql:// URL, or a study.toml that holds all of this.",
-    "folder": "DIR: What 'intravar measure --out' wrote.",
-    "as_json": "--json: Print JSON for a program to read.",
-    "quiet": "--quiet -q: Print errors only, and what --json asks for.",
-    "verbose": "--verbose -v: Print every step, what it took and the request.",
-    "show_names": "Write names instead of pseudonyms.",
-    "key": "Key file of an earlier measurement, for the same pseudonyms.",
-    "workers": "Processes. Default: one per processor.",
-    "engine": "local, dask, or dask:ADDRESS of a scheduler.",
-    "memory": "What all processes may take, 4GB say.",
-    "paper": "a4 or letter.",
-    "words": "File of words and labels that an institution keeps (words.toml).",
-    "piped": "",
-}
+#: What --help says about options, by command and by parameter.
+TEXTS = tomllib.loads(files(__package__).joinpath("options.toml").read_text("utf-8"))
 _HEAD = re.compile(r"^(--[\w/ -]+|[A-Z]+\d?): ")
 _KEYWORD = Parameter.KEYWORD_ONLY
 
@@ -41,11 +28,10 @@ _KEYWORD = Parameter.KEYWORD_ONLY
 def as_command(function: Callable[..., object]) -> Callable[..., None]:
     """Return a function as typer makes a command of it.
 
-    The help of a parameter is the text in its annotation, or that of its name in `SHARED`. It may
-    begin with flags, `--json: `, where the name of the parameter does not tell them, or with what
-    an argument is called, `DIR: `. An option without a text is hidden. A request becomes an option
-    per field, but those that its annotation lists; a function that yields has `--json`.
+    What options mean stands in `options.toml`. A request becomes an option per field, but those
+    that its annotation lists; a function that yields has `--json`.
     """
+    texts = TEXTS["shared"] | TEXTS.get(function.__name__, {})
     own = dict(inspect.signature(function, eval_str=True).parameters)
     yields = inspect.isgeneratorfunction(function)
     asked: dict[str, Field[Any]] = {}
@@ -54,10 +40,10 @@ def as_command(function: Callable[..., object]) -> Callable[..., None]:
         left_out = get_args(own.pop("request").annotation)[1:]
         asked = {each.name: each for each in fields(Request) if each.name not in left_out}
         words = Parameter("words", _KEYWORD, default=None, annotation=Path | None)
-        options = [*map(_field_option, asked.values()), _option(words)]
+        options = [*map(_field_option, asked.values()), _option(words, texts)]
     if yields:
         own["as_json"] = Parameter("as_json", _KEYWORD, default=False, annotation=bool)
-    declared = [_option(each) for each in own.values()]
+    declared = [_option(each, texts) for each in own.values()]
 
     def command(**given: Any) -> None:
         as_json = given.pop("as_json") if yields else False
@@ -83,11 +69,9 @@ def as_command(function: Callable[..., object]) -> Callable[..., None]:
     return command
 
 
-def _option(own: Parameter) -> Parameter:
+def _option(own: Parameter, texts: Mapping[str, str]) -> Parameter:
     """Make an option of a parameter, or an argument if its text calls it so."""
-    kind, text = own.annotation, SHARED.get(own.name, "")
-    if get_origin(kind) is Annotated:
-        kind, text = get_args(kind)
+    text = texts[own.name]
     head = _HEAD.match(text)
     text = text[head.end() :] if head else text
     if head and not head[1].startswith("--"):
@@ -95,7 +79,7 @@ def _option(own: Parameter) -> Parameter:
     else:
         flags = head[1].split() if head else [flag_of(own.name)]
         declared = typer.Option(*flags, help=text or None, hidden=not text)
-    return own.replace(kind=_KEYWORD, annotation=Annotated[kind, declared])
+    return own.replace(kind=_KEYWORD, annotation=Annotated[own.annotation, declared])
 
 
 def _field_option(asked: Field[Any]) -> Parameter:

@@ -70,10 +70,10 @@ class Console(console.Console):
             else:
                 yield Segment(printable(segment.text), segment.style)
 
-    def say(self, *lines: str, style: str = "") -> None:
+    def say(self, *lines: str, style: str = "", soft_wrap: bool | None = None) -> None:
         """Print lines that hold text of others."""
         for line in lines:
-            self.print(Text(line, style=style))
+            self.print(Text(line, style=style), soft_wrap=soft_wrap)
 
     def show(self, blocks: Sequence[Block], where: str) -> None:
         """Print blocks of a document; `where` holds columns that the terminal has no room for."""

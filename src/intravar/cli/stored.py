@@ -5,7 +5,7 @@ from __future__ import annotations
 import webbrowser
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -30,10 +30,10 @@ WITHOUT_PDF = 'no PDF: get it with pip install "intravar[files]"'
 
 def explain(
     folder: Path,
-    physician: Annotated[str | None, "Pseudonym, or name. Default: the rule of all."] = None,
-    most: Annotated[int, "Cases to show, the most telling first."] = 5,
-    decision: Annotated[str | None, "Which one, where several were measured."] = None,
-    out: Annotated[Path | None, "Write them to this CSV file instead."] = None,
+    physician: str | None = None,
+    most: int = 5,
+    decision: str | None = None,
+    out: Path | None = None,
 ) -> Answer:
     """Show the decisions behind a physician's score, or the rule the data suggest.
 
@@ -74,9 +74,9 @@ def _print_cases(console: cli.Console, table: pl.DataFrame, decision: str, words
 
 
 def compare(
-    first: Annotated[Path, "DIR1: An earlier measurement."],
-    second: Annotated[Path, "DIR2: A later one."],
-    exact: Annotated[bool, "By exact figures of private folders; do not hand this on."] = False,
+    first: Path,
+    second: Path,
+    exact: bool = False,
 ) -> Answer:
     """Compare two stored measurements: what changed from the first to the second.
 
@@ -92,14 +92,10 @@ def compare(
 
 
 def report(
-    folder: Annotated[Path, "DIR: Folder that `benchmark` or `measure` wrote."],
-    open_it: Annotated[bool, "--open: Open the page in the browser."] = False,
-    formats: Annotated[
-        str,
-        "--format: With commas between: html, svg, png, pdf, latex of a study; html, pdf, xlsx, "
-        "docx of a measurement.",
-    ] = "html",
-    paper: Annotated[str, "Of a measurement's PDF: a4 or letter."] = "a4",
+    folder: Path,
+    open_it: bool = False,
+    formats: str = "html",
+    paper: str = "a4",
 ) -> Answer:
     """Make the report again from stored results, as page or as files; nothing is run.
 
@@ -109,8 +105,8 @@ def report(
         written = documents.write_files(folder, formats, paper)
     else:
         written = study_report.write_report(folder, formats)
-    if open_it:
-        for path in (path for path in written if path.name == "report.html"):
+    for path in written:
+        if open_it and path.name == "report.html":
             webbrowser.open(path.resolve().as_uri())
     yield written
     cli.say("\n".join(map(str, written)))
@@ -118,15 +114,13 @@ def report(
 
 def sheet(
     folder: Path,
-    out: Annotated[Path | None, "Folder for the sheets; needed unless --exact is given."] = None,
-    physician: Annotated[str | None, "Whose sheet: pseudonym, or name."] = None,
-    everybody: Annotated[bool, "--all: A sheet for every physician with a figure."] = False,
-    formats: Annotated[
-        str | None, "--format: html, pdf, or both with a comma. Default: both that can be made."
-    ] = None,
-    names: Annotated[bool, "Print names (private folder); the sheets are then private."] = False,
-    cases: Annotated[bool, "Add surprising decisions; patient-level: sheets are private."] = False,
-    exact: Annotated[bool, "Exact figures instead of ranges; into the private folder."] = False,
+    out: Path | None = None,
+    physician: str | None = None,
+    everybody: bool = False,
+    formats: str | None = None,
+    names: bool = False,
+    cases: bool = False,
+    exact: bool = False,
     paper: str = "a4",
 ) -> Answer:
     """Write one printable page per physician, for that physician alone.
@@ -137,10 +131,9 @@ def sheet(
     """
     if (physician is None) == (not everybody):
         raise InputError("name one with --physician, or ask for everybody's sheet with --all")
+    asked = [name for name in documents.SHEET_FORMATS if not documents.lacking([name])]
     if formats is not None:
         asked = documents.parse_formats(formats, documents.SHEET_FORMATS)
-    else:
-        asked = [name for name in documents.SHEET_FORMATS if not documents.lacking([name])]
     written = documents.write_sheets(
         folder,
         out,
@@ -165,14 +158,10 @@ def plan(folder: Path) -> Answer:
     """Print how wide the interval would be for 30, 60, 120 and 240 pairs."""
     planned = review.plan(folder)
     yield asdict(planned)
-    words = publication.read_published(folder).words
+    cases = publication.read_published(folder).words.cases
     cli.say(
-        words.fill(
-            "{n_frame:,} pairs of {cases} are alike in the record; of 100, "
-            "{record:.0f} were decided differently.",
-            n_frame=planned.n_frame,
-            record=100 * planned.record,
-        )
+        f"{planned.n_frame:,} pairs of {cases} are alike in the record; of 100, "
+        f"{100 * planned.record:.0f} were decided differently."
     )
     basis = "as reviewed so far" if planned.reviewed else "a guess, before anything is reviewed"
     first, second = (round(100 * share) for share in planned.comparable)
@@ -196,14 +185,14 @@ def plan(folder: Path) -> Answer:
 
 def draw(
     folder: Path,
-    out: Annotated[Path, "Folder of the packet; must be new."],
-    pairs: Annotated[int, "Pairs to draw."] = 120,
-    more: Annotated[int | None, "Pairs to add to those drawn before."] = None,
-    reviewers: Annotated[int, "How many people review."] = 1,
-    twice: Annotated[float | None, "Share that two people review. Default: 0.2 if two do."] = None,
-    each: Annotated[bool, "Equally many pairs of every physician."] = False,
-    show: Annotated[list[str] | None, "Column that reviewers see, too; may be given again."] = None,
-    replace: Annotated[bool, "Drop pairs that have answers already."] = False,
+    out: Path,
+    pairs: int = 120,
+    more: int | None = None,
+    reviewers: int = 1,
+    twice: float | None = None,
+    each: bool = False,
+    show: list[str] | None = None,
+    replace: bool = False,
 ) -> Answer:
     """Draw pairs at random and write the packet for the reviewers.
 
@@ -225,8 +214,7 @@ def draw(
     cli.say(f"{len(drawn):,} pairs: {out}")
     if more is None and len(drawn) < pairs:
         cli.say(f"Fewer than {pairs:,}: there are no more.")
-    cli.say("Open review.html, or fill in answers-R1.xlsx or answers-R1.csv.")
-    cli.say(review.NOTE)
+    cli.say(f"Open review.html, or fill in answers-R1.xlsx or answers-R1.csv.\n{review.NOTE}")
     if warning := privacy_words(out):
         cli.say(f"warning: {warning}")
     cli.say(f"Then: intravar review read {folder} FILES")
@@ -234,7 +222,7 @@ def draw(
 
 def read(
     folder: Path,
-    answers: Annotated[list[Path] | None, "FILES: CSV, Excel, or what review.html saved."] = None,
+    answers: list[Path] | None = None,
 ) -> Answer:
     """Read answers, and add what they tell to the measurement and its pages."""
     result = review.read(folder, answers or [])

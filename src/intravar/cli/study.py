@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -28,14 +28,10 @@ RESAMPLING_WARNING = (
     "warning: resampled patients meet their own copies, which agree by construction; "
     "nearest-neighbour methods then look far better or worse than they are"
 )
-Condition = Annotated[str, "CONDITION: Name of a condition; see `conditions`."]
-Patients = Annotated[int | None, "Number of patients instead of the condition's."]
-Physicians = Annotated[int | None, "Number of physicians instead of the condition's."]
-Seed = Annotated[int | None, "Seed of the draw instead of the condition's."]
 
 
 def conditions(
-    everything: Annotated[bool, "--all: The grid of sizes and the other families as well."] = False,
+    everything: bool = False,
 ) -> Answer:
     """List the paper's 94 conditions with their rule in words and their seed."""
     known = simulation.all_conditions() if everything else simulation.conditions_of("paper")
@@ -44,21 +40,22 @@ def conditions(
         rule = condition.realised_rule()
         number, width, position = simulation.window_of(condition.name) or (None, None, None)
         share = rule.target_share if isinstance(rule, simulation.ThresholdRule) else None
-        row = {
-            "condition": condition.name,
-            "family": condition.family,
-            "patients": condition.n_patients,
-            "physicians": condition.n_physicians,
-            "physician_model": condition.physicians.describe(),
-            "pass": number,
-            "width": width,
-            "position": position,
-            "seed": condition.seed,
-            "target_share": share,
-            "rule": rule.describe(),
-            "departures": condition.describe() or None,
-        }
-        rows.append(row)
+        rows.append(
+            {
+                "condition": condition.name,
+                "family": condition.family,
+                "patients": condition.n_patients,
+                "physicians": condition.n_physicians,
+                "physician_model": condition.physicians.describe(),
+                "pass": number,
+                "width": width,
+                "position": position,
+                "seed": condition.seed,
+                "target_share": share,
+                "rule": rule.describe(),
+                "departures": condition.describe() or None,
+            }
+        )
     yield rows
     cells = [
         [
@@ -67,7 +64,7 @@ def conditions(
             str(row["physicians"]),
             str(row["seed"]),
             "" if row["target_share"] is None else f"{row['target_share']:.3f}",
-            "; ".join(part for part in (row["rule"], row["departures"]) if part),
+            "; ".join(filter(None, (row["rule"], row["departures"]))),
         ]
         for row in rows
     ]
@@ -78,12 +75,12 @@ def conditions(
 
 
 def simulate(
-    condition: Condition,
-    out: Annotated[Path, "File to write: .parquet or .csv."],
-    patients: Patients = None,
-    physicians: Physicians = None,
-    seed: Seed = None,
-    truth: Annotated[bool, "--truth/--no-truth: Write the columns of the truth as well."] = True,
+    condition: str,
+    out: Path,
+    patients: int | None = None,
+    physicians: int | None = None,
+    seed: int | None = None,
+    truth: bool = True,
 ) -> None:
     """Simulate a cohort and write it to a file, one row per patient.
 
@@ -99,10 +96,10 @@ def simulate(
 
 
 def oracle(
-    condition: Annotated[str, "CONDITION: Name of a condition. Default: score2."] = "score2",
-    patients: Patients = None,
-    physicians: Physicians = None,
-    seed: Seed = None,
+    condition: str = "score2",
+    patients: int | None = None,
+    physicians: int | None = None,
+    seed: int | None = None,
 ) -> Answer:
     """Print what an oracle that knows the truth finds, beside the paper's figures.
 
@@ -134,8 +131,7 @@ def oracle(
     heads = ("group", "physicians", "patients", "eligible", "D*", "oracle", "paper")
     title = "discordance among eligible patients, by physician group"
     cli.Console().print(cli.table(heads, rows, right=heads, title=title))
-    undefined = truth.filter(truth["reason"].is_not_null())
-    for row in undefined.iter_rows(named=True):
+    for row in truth.drop_nulls("reason").iter_rows(named=True):
         cli.say(f"{row['physician']}: undefined, {row['reason']}")
 
 
@@ -161,21 +157,15 @@ def methods() -> Answer:
 
 
 def benchmark(
-    conditions: Annotated[
-        list[str] | None,
-        "CONDITIONS: Names of conditions, or all (the paper's 94), quick, or a family: grid, "
-        "stress, course, multi, review. Default: score2.",
-    ] = None,
-    methods: Annotated[str, "Names of methods with commas between, or all."] = "all",
-    replicates: Annotated[int, "Independent draws of every condition."] = 1,
+    conditions: list[str] | None = None,
+    methods: str = "all",
+    replicates: int = 1,
     workers: int | None = None,
     engine: str = "local",
-    out: Annotated[Path, "Folder of the results."] = Path("intravar-results"),
-    fresh: Annotated[bool, "Discard what an earlier run left in the folder."] = False,
-    allow_mixed: Annotated[bool, "Keep results of other versions or settings."] = False,
-    resample_patients: Annotated[
-        bool, "Replicates resample the patients of the first (misleading; see docs)."
-    ] = False,
+    out: Path = Path("intravar-results"),
+    fresh: bool = False,
+    allow_mixed: bool = False,
+    resample_patients: bool = False,
     as_json: bool = False,
 ) -> None:
     """Run methods on conditions and set their scores beside the truth and the paper.
