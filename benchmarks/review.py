@@ -20,7 +20,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.measurement.cases import AlikeScale, pairs_to_review
 from intravar.observed import Observed
 from intravar.publication.results import Figure
-from intravar.review.design import draw_pairs
+from intravar.review.drawing import draw_pairs
 from intravar.review.estimate import Kind, estimate, pooled_estimates
 from intravar.review.store import Stored
 from intravar.seeds import stream

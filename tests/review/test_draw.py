@@ -15,8 +15,8 @@ import pytest
 from intravar import InputError, review
 from intravar.request import Request
 from intravar.review import packet
-from intravar.review.design import draw_pairs
-from intravar.review.drawing import pairs_of, with_patients
+from intravar.review.drawing import draw_pairs
+from intravar.review.packet import with_patients
 from intravar.review.store import Folder, Stored, open_folder, read_stored
 from review_folders import World, stored_world
 
@@ -119,7 +119,7 @@ def test_no_file_of_a_packet_holds_decision_physician_or_kind(tmp_path: Path) ->
 
 def review_files(opened: Folder, stored: Stored) -> dict[str, bytes]:
     seen = with_patients(opened, stored)
-    return packet.packet_files(pairs_of(seen), seen, opened)
+    return packet.packet_files(seen, opened)
 
 
 def test_packets_are_for_their_owner_alone(world: World, tmp_path: Path) -> None:

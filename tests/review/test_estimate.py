@@ -8,8 +8,10 @@ from benchmarks.review import leaning, one_draw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intravar.review.design import GUESS, SHARE_DIFFERENT, draw_pairs
+from intravar.review.drawing import draw_pairs
 from intravar.review.estimate import (
+    GUESS,
+    SHARE_DIFFERENT,
     Kind,
     discordance_of,
     estimate,

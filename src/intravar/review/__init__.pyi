@@ -1,6 +1,6 @@
-from .design import Plan, Planned, plan
-from .drawing import Patient, ReviewPair, draw, pairs
-from .packet import NOTE, QUESTION
+from .drawing import draw, pairs
+from .packet import NOTE, QUESTION, Patient, ReviewPair
+from .publishing import Plan, Planned, plan
 from .reading import Review, read, results
 from .store import ANSWERS, REASONS, Answer, answer
 

@@ -31,6 +31,11 @@ from intravar.publication.results import Figure
 from intravar.seeds import stream
 
 _TAIL = (1 - LEVEL) / 2
+#: Before anything is reviewed: shares of pairs decided differently, and alike, thought comparable.
+GUESS = (0.5, 0.7)
+#: Share of reviewed pairs that should be decided differently: with shares c as guessed, the odds
+#: sqrt((1 - c) / c) of both kinds make the variance of log c1 - log c0 smallest.
+SHARE_DIFFERENT = 0.6
 #: Draws of the posterior of every physician.
 DRAWS = 4_000
 #: What pooling may be like: a mean, and how many pairs it is worth to each physician.

@@ -1,4 +1,7 @@
-"""The packet for reviewers: pairs, files for answers, and a form that works without a network."""
+"""What reviewers see: pairs of patients, blinded, and the packet of files and a form for answers.
+
+What would tell a reviewer the decision, or the physician, is refused.
+"""
 
 import hashlib
 import io
@@ -6,28 +9,282 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.tree import DecisionTreeClassifier
 
+from intravar.arrays import BoolArray
 from intravar.documents.typesetting import CREATED
-from intravar.errors import InputError, option
+from intravar.errors import InputError, option, unknown_name
+from intravar.measurement.cases import as_text, typed
+from intravar.preparation.decisions import physician_names
 from intravar.publication.files import escaped, safe_csv
-from intravar.review.drawing import ReviewPair
-from intravar.review.reading import COLUMNS, SHEET
-from intravar.review.store import ANSWERS, REASONS, Folder, Stored
+from intravar.request import Request
+from intravar.review.store import (
+    ANSWERS,
+    COLUMNS,
+    KEPT,
+    REASONS,
+    SHEET,
+    WORDS,
+    Answer,
+    Folder,
+    Stored,
+)
+from intravar.sources import read_source
+from intravar.text import clean_name
 from intravar.writing import check_writable, write_private
 
-NOTE = (
-    "Data of single cases: keep this packet where the charts are, give it to the reviewers "
-    "alone, and delete it when they are done."
-)
-QUESTION = (
-    "Are these two comparable for this decision, or do they differ in something that matters?"
-)
+NOTE, QUESTION = str(WORDS["note"]), str(WORDS["question"])
+#: From here on (area under the curve, 0.5 is chance) a value tells the decision.
+VALUE_TELLS = 0.95
+#: The same for what patients are called, which should tell nothing at all.
+NAME_TELLS = 0.65
+#: Fewer patients of one of the two decisions show nothing.
+FEWEST = 15
+
+
+@dataclass(frozen=True)
+class Patient:
+    """One of the two patients of a pair, as a reviewer sees them.
+
+    Attributes
+    ----------
+    patient
+        The id, or the row of the source.
+    values
+        What is recorded, and what else is shown, in the order of `ReviewPair.names`.
+    """
+
+    patient: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReviewPair:
+    """A pair as a reviewer may see it: no decision, no physician.
+
+    Attributes
+    ----------
+    pair
+        What it is called.
+    names
+        Of the values, the most important first.
+    a, b
+        The two patients.
+    differs
+        For every value, whether the two differ.
+    reviewers
+        Who is to review it.
+    answers
+        What reviewers said so far.
+    """
+
+    pair: str
+    names: tuple[str, ...]
+    a: Patient
+    b: Patient
+    differs: tuple[bool, ...]
+    reviewers: tuple[str, ...]
+    answers: dict[str, Answer]
+
+
+def pairs_of(stored: Stored) -> list[ReviewPair]:
+    """Return drawn pairs as reviewers may see them."""
+    shown = []
+    for drawn in stored.pairs:
+        (a, *one), (b, *two) = (stored.patients[str(row)] for row in (drawn.row_a, drawn.row_b))
+        answers = {
+            who: given[drawn.pair] for who, given in stored.answers.items() if drawn.pair in given
+        }
+        patients = Patient(a, tuple(one)), Patient(b, tuple(two))
+        differs = tuple(x != y for x, y in zip(one, two, strict=True))
+        names, reviewers = tuple(stored.names), tuple(drawn.reviewers)
+        shown.append(ReviewPair(drawn.pair, names, *patients, differs, reviewers, answers))
+    return shown
+
+
+def with_patients(opened: Folder, sample: Stored, source: Any = None) -> Stored:
+    """Add what reviewers see of the patients: what they are called, recorded values, and others.
+
+    Names and other values come from the source; what would tell the decision is refused.
+    """
+    request, patients = opened.published.request, opened.patients
+    ids = [request.patient] if request.patient else []
+    wanted = list(dict.fromkeys([*sample.show, *ids]))
+    refused = dict.fromkeys(request.after, "known only after the decision")
+    refused |= {request.physician: "who decided", request.decision: "the decision"}
+    for name in wanted:
+        if name in refused:
+            raise InputError(f"column '{name}' is {refused[name]}; reviewers must not see it")
+    if source is None and wanted:
+        source = _measured_source(opened.out / "request.toml", wanted)
+    if source is None and sample.show:
+        raise InputError(
+            f"request.toml does not name the measured table; {option('show')} takes it from source="
+        )
+    columns, names = pl.DataFrame(), patients["row"]  # rows stand for the ids of a frame in memory
+    if source is not None and wanted:
+        columns = columns_of_source(source, request, patients, wanted)
+        names = columns[ids[0]].cast(pl.String).fill_null("missing") if ids else names
+    _refuse_telling_names(names, patients)
+    visible = columns.select(sample.show)
+    refuse_telling(visible, patients, recorded=False)
+    values = [*patients.drop(KEPT), *visible]
+    row, drawn = patients["row"], {r for pair in sample.pairs for r in (pair.row_a, pair.row_b)}
+    return replace(
+        sample,
+        names=[opened.published.words.label(column.name) for column in values],
+        patients={
+            str(row[at]): [str(names[at]), *(as_text(column[at]) for column in values)]
+            for at in row.is_in(drawn).arg_true()
+        },
+    )
+
+
+def _measured_source(file: Path, wanted: Sequence[str]) -> str | None:
+    """Return the table that was measured, which has some columns; None if it was a frame."""
+    try:
+        source = tomllib.loads(file.read_text("utf-8")).get("source")
+    except (OSError, ValueError) as error:
+        columns = ", ".join(f"'{name}'" for name in wanted)
+        raise InputError(
+            f"'{file}' cannot be read: it says which table has {columns}; restore it, or measure "
+            "again"
+        ) from error
+    return source if source is None or "://" in str(source) else str(file.parent / str(source))
+
+
+def columns_of_source(
+    source: Any, request: Request, patients: pl.DataFrame, columns: Sequence[str]
+) -> pl.DataFrame:
+    """Return columns of the source for every patient who was kept, in the order of the patients.
+
+    The source is read again, and every patient (row counted from 1, physician, decision,
+    covariates) is compared with what is read: where a row holds something else now, nothing is
+    shown, because it could be another patient's.
+    """
+    as_text = (request.physician, request.decision, *request.categorical)
+    read = read_source(source, as_text=as_text, where=request.where, **request.reading)
+    for name in columns:
+        if name not in read.table.columns:
+            raise unknown_name("column", name, read.table.columns, remedy="of the source")
+    rows = patients["row"].to_numpy() - 1
+    if np.isin(rows, read.rows).all():
+        place = pl.Series(np.searchsorted(read.rows, rows))
+        names = physician_names(read.table[clean_name(request.physician)])[0].cast(pl.String)
+        table, covariates = read.table[place], patients.drop(KEPT).iter_columns()
+        if names[place].eq_missing(patients["physician"]).all() and all(
+            _unchanged(column, table) for column in covariates
+        ):
+            return table.select(columns)
+    what = f"'{source}'" if isinstance(source, str | Path) else "the table"
+    raise InputError(
+        f"{what} is not what was measured: rows have changed; measure again, or leave "
+        f"{option('show')} and {option('patient')} out"
+    )
+
+
+def _unchanged(measured: pl.Series, table: pl.DataFrame) -> bool:
+    """Tell whether a table still holds a column that was measured; others are not compared."""
+    name = measured.name
+    name = name if name in table.columns else name.removesuffix(" (covariate)")
+    if name not in table.columns:
+        return True
+    kinds: dict[Any, str] = {pl.String: "category", pl.Date: "date"}
+    again = typed(table[name], kinds.get(measured.dtype, "number"))
+    return bool(again.cast(measured.dtype, strict=False).eq_missing(measured).all())
+
+
+def strength(values: pl.Series, decision: BoolArray) -> float:
+    """Return how well a column tells the decision: 0.5 not at all, 1 always.
+
+    A tree that knows the column alone is learned from one half of the patients and tried on the
+    other. Missing values count as a value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> yes = np.arange(200) % 2 == 0
+    >>> strength(pl.Series(yes.astype(float)), yes)
+    1.0
+    """
+    if min(decision.sum(), (~decision).sum()) < FEWEST:
+        return 0.5
+    order = values.rank("dense").fill_null(0).to_numpy()[:, None]
+    fewest = max(2, len(decision) // 200)
+    tree = DecisionTreeClassifier(max_leaf_nodes=50, min_samples_leaf=fewest, random_state=0)
+    halves = StratifiedKFold(2, shuffle=True, random_state=0)
+    chance = cross_val_predict(tree, order, decision, cv=halves, method="predict_proba")
+    return float(roc_auc_score(decision, chance[:, 1]))
+
+
+def refuse_telling(table: pl.DataFrame, patients: pl.DataFrame, *, recorded: bool) -> None:
+    """Refuse columns from which a reviewer could read the decision, or who decided.
+
+    Patients were compared by columns that are `recorded`; others were asked for to be shown, and
+    must not be the same for all patients of a physician.
+    """
+    decision = patients["decision"].to_numpy() == 1
+    for column in table:
+        if strength(column, decision) >= VALUE_TELLS:
+            remedy = f"leave it out of {option('show')}"
+            if recorded:
+                remedy = f"measure again without it: {option('exclude', column.name)}"
+            raise InputError(
+                f"column '{column.name}' tells the decision nearly always; a reviewer who sees it "
+                f"is not blind, and pairs that agree in it are decided alike; {remedy}"
+            )
+        of_each = patients.select("physician", value=column).group_by("physician")
+        most = of_each.agg(pl.col("value").n_unique())["value"].max()
+        if not recorded and most == 1 < column.n_unique():
+            raise InputError(
+                "column '{name}' is the same for all {cases} of {a_decider}, so that it "
+                "tells who decided; leave it out of {show}",
+                name=column.name,
+                show=option("show"),
+            )
+
+
+def _refuse_telling_names(names: pl.Series, patients: pl.DataFrame) -> None:
+    """Refuse what patients are called where it tells how they were decided.
+
+    Names are ids, or rows of the source: in a table sorted by the decision, the rows tell it.
+    """
+    decision = patients["decision"].to_numpy() == 1
+    if all(strength(each, decision) < NAME_TELLS for each in _features(names, patients)):
+        return
+    what = f"the ids in column '{names.name}'"
+    remedy = f"name another column with {option('patient')}"
+    if names.dtype.is_integer():
+        what = "the rows of the table"
+        remedy = f"put the rows into a random order, or name ids with {option('patient')},"
+    raise InputError(
+        f"{what} tell the decision (sorted by it, or made from it?), so that a reviewer would not "
+        f"be blind; {remedy} and measure again"
+    )
+
+
+def _features(names: pl.Series, patients: pl.DataFrame) -> Iterator[pl.Series]:
+    """Give what can be seen of a name: its place in the order, its length, its ends."""
+    text = names.cast(pl.String)
+    number = names.cast(pl.Float64, strict=False)
+    place = pl.col("order").rank().over("physician") / pl.len().over("physician")
+    for order in (number, text.rank("dense"))[number.null_count() > 0 :]:
+        yield patients.select("physician", order.alias("order")).select(place)["order"]
+        yield order
+    if not names.dtype.is_integer():
+        yield from (text.str.len_chars(), text.str.head(1), text.str.head(2), text.str.tail(1))
 
 
 def checked_packet(out: str | os.PathLike[str]) -> Path:
@@ -41,24 +298,19 @@ def checked_packet(out: str | os.PathLike[str]) -> Path:
     return path
 
 
-def write_packet(
-    path: Path,
-    pairs: Sequence[ReviewPair],
-    design: Stored,
-    opened: Folder,
-    keep: Callable[[], None],
-) -> None:
+@contextmanager
+def packet_at(path: Path, design: Stored, opened: Folder) -> Iterator[None]:
     """Write a packet, whole or not at all.
 
-    `keep` keeps the design in the private folder; it is called when all files are written and
-    before the folder has its name, so that no packet is ever there without its design.
+    The body keeps the design in the private folder: when all files are written and before the
+    folder has its name, so that no packet is ever there without its design.
     """
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     part.mkdir(mode=0o700)
     try:
-        for name, content in packet_files(pairs, design, opened).items():
+        for name, content in packet_files(design, opened).items():
             write_private(part / name, content)
-        keep()
+        yield
         os.replace(part, path)
     except OSError as error:
         raise InputError(f"cannot write '{path}': {error.strerror or error}") from error
@@ -66,30 +318,32 @@ def write_packet(
         shutil.rmtree(part, ignore_errors=True)
 
 
-def packet_files(pairs: Sequence[ReviewPair], design: Stored, opened: Folder) -> dict[str, bytes]:
+def packet_files(design: Stored, opened: Folder) -> dict[str, bytes]:
     """Return the files of a packet by their names."""
-    listed = pl.DataFrame(
-        [(p.pair, p.a.patient, p.b.patient) for p in pairs],
-        schema={"pair": pl.String, "patient_a": pl.String, "patient_b": pl.String},
-        orient="row",
-    )
-    files = {"pairs.csv": safe_csv(listed).encode(), "README.txt": f"{NOTE}\n".encode()}
+    pairs = pairs_of(design)
+    listed = [(p.pair, p.a.patient, p.b.patient) for p in pairs]
+    files = {
+        "pairs.csv": _csv(listed, ("pair", "patient_a", "patient_b")),
+        "README.txt": f"{NOTE}\n".encode(),
+    }
     for reviewer in design.reviewers:
         own = [pair for pair in pairs if reviewer in pair.reviewers]
         rows = [_answered(pair, reviewer) for pair in own]
-        table = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
-        files[f"answers-{reviewer}.csv"] = safe_csv(table).encode()
+        files[f"answers-{reviewer}.csv"] = _csv(rows, COLUMNS)
         files[f"answers-{reviewer}.xlsx"] = _workbook(own, reviewer)
     files["review.html"] = _form(pairs, design, opened)
     return files
 
 
-def _answered(pair: ReviewPair, reviewer: str) -> tuple[str, str, str, str]:
+def _csv(rows: Sequence[tuple[str, ...]], columns: Sequence[str]) -> bytes:
+    table = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
+    return safe_csv(table).encode()
+
+
+def _answered(pair: ReviewPair, reviewer: str) -> tuple[str, ...]:
     """Return what :data:`COLUMNS` hold for a pair: its name, and what was answered so far."""
     given = pair.answers.get(reviewer)
-    if given is None:
-        return pair.pair, "", "", ""
-    return pair.pair, given.answer, given.reason, given.comment
+    return pair.pair, *(("", "", "") if given is None else astuple(given))
 
 
 def _workbook(pairs: Sequence[ReviewPair], reviewer: str) -> bytes:
@@ -136,7 +390,7 @@ def _form(pairs: Sequence[ReviewPair], design: Stored, opened: Folder) -> bytes:
     """Return the form: one page that needs no network, with all pairs in it."""
     content: dict[str, Any] = {
         "reviewers": list(design.reviewers),
-        "names": list(pairs[0].names) if pairs else [],
+        "names": list(design.names),
         "answers": list(ANSWERS),
         "reasons": list(REASONS),
         "question": QUESTION,
@@ -151,14 +405,14 @@ def _form(pairs: Sequence[ReviewPair], design: Stored, opened: Folder) -> bytes:
             }
             for p in pairs
         ],
-    }
-    content["given"] = {
-        who: {p.pair: p.answers[who].__dict__ for p in pairs if who in p.answers}
-        for who in design.reviewers
+        "given": {
+            who: {p.pair: vars(p.answers[who]) for p in pairs if who in p.answers}
+            for who in design.reviewers
+        },
     }
     # Answers that a browser keeps belong to these pairs and no others.
     digest = hashlib.sha256(json.dumps(content["pairs"]).encode()).hexdigest()[:16]
-    content["packet"] = f"{pairs[0].pair if pairs else ''}-{digest}"
+    content["packet"] = f"{pairs[0].pair}-{digest}"
     embedded = json.dumps(content, ensure_ascii=False).replace("<", "\\u003c")
     page = files("intravar.review").joinpath("form.html").read_text("utf-8")
     return page.replace("/*CONTENT*/", embedded).encode()

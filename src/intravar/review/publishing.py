@@ -10,21 +10,30 @@ Figures are told in blocks: whoever sees them before and after a single answer c
 pair was decided.
 """
 
+import os
 from collections.abc import Mapping
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from intravar import documents
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.errors import InputError
 from intravar.publication import results
 from intravar.publication.files import SUMMARY, add_files, files_of
 from intravar.publication.hiding import coarse, is_few, rounded_figure
 from intravar.publication.results import Figure
-from intravar.review.estimate import Kind, discordance_of
+from intravar.review.estimate import GUESS, SHARE_DIFFERENT, Kind, discordance_of, estimate
 from intravar.review.reading import Review, judged_pairs, kinds_of
-from intravar.review.store import REASONS, Folder, Stored, write_stored
+from intravar.review.store import (
+    REASONS,
+    Folder,
+    Stored,
+    open_folder,
+    read_stored,
+    write_stored,
+)
 
 #: Figures are rounded to the first of these that hides small counts.
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -216,3 +225,89 @@ def _reasons(reasons: Mapping[str, int], smallest: int, step: float) -> dict[str
     if rest and not is_few(rest, smallest):
         many["other reasons"] = rest
     return {why: coarse(n / total, step) for why, n in many.items()}
+
+
+#: Numbers of pairs that are planned for.
+SIZES = (30, 60, 120, 240)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a review of so many pairs would give.
+
+    Attributes
+    ----------
+    n_pairs
+        Pairs that are judged.
+    discordance, low, high
+        The figure that is expected, with its 95 % interval.
+    published_low, published_high
+        The interval as it may be published: rounded, so that no small count follows from it; None
+        where nothing may be.
+    """
+
+    n_pairs: int
+    discordance: float
+    low: float
+    high: float
+    published_low: float | None
+    published_high: float | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How sharp reviews of several sizes would be.
+
+    Attributes
+    ----------
+    record
+        Share of all pairs alike in the record that were decided differently.
+    n_frame
+        Pairs that there are.
+    comparable
+        Shares of pairs decided differently, and alike, that are thought comparable: guessed, or as
+        reviewed so far.
+    reviewed
+        Pairs reviewed so far.
+    sizes
+        One entry per size.
+    """
+
+    record: float
+    n_frame: int
+    comparable: tuple[float, float]
+    reviewed: int
+    sizes: tuple[Planned, ...]
+
+
+def plan(folder: str | os.PathLike[str], sizes: tuple[int, ...] = SIZES) -> Plan:
+    """Return the interval to expect of reviews of several sizes.
+
+    Parameters
+    ----------
+    folder
+        Of a measurement.
+    sizes
+        Numbers of pairs.
+    """
+    opened = open_folder(folder)
+    record, n_frame = opened.frame
+    if not 0 < record < 1:
+        raise InputError("all pairs were decided in the same way; there is nothing to review")
+    # As judged so far, where that is enough.
+    judged = kinds_of(judged_pairs(read_stored(opened.private)))
+    enough = all(kind.worth >= 10 and kind.comparable >= 1 for kind in judged)
+    comparable = (judged[0].share, judged[1].share) if enough else GUESS
+    smallest, planned = opened.published.request.smallest_cell, []
+    for size in sizes:
+        n = round(SHARE_DIFFERENT * size), size - round(SHARE_DIFFERENT * size)
+        counts = [share * of for share, of in zip(comparable, n, strict=True)]
+        first, second = map(Kind.whole, counts, n)
+        expected = estimate(record, first, second, n_frame)
+        first, second = map(Kind.whole, map(round, counts), n)
+        told = publishable(first, second, record, n_frame, smallest)
+        ends = (None, None) if told is None else (told[0].low, told[0].high)
+        middle, low, high = astuple(expected)
+        planned.append(Planned(size, middle, low, high, *ends))
+    reviewed = judged[0].judged + judged[1].judged
+    return Plan(record, opened.pairs.height, comparable, reviewed, tuple(planned))

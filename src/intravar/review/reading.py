@@ -23,15 +23,9 @@ from intravar.seeds import stream
 from intravar.sources import read_source
 from intravar.wording import USUAL, Words
 
-#: Columns of a file of answers, and its sheet in a workbook.
-COLUMNS, SHEET = ("pair", "answer", "reason", "comment"), "answers"
 _REVIEWER = re.compile(r"(?<![A-Za-z0-9])(R\d+)(?![0-9])")
-#: Other words that people write.
-_MEANT = {
-    **dict.fromkeys(("c", "yes", "same"), "comparable"),
-    **dict.fromkeys(("d", "no"), "different"),
-    **dict.fromkeys(("u", "?", "not sure"), "unsure"),
-}
+#: Answers by other words that people write.
+_MEANT = {word: meant for meant, words in store.WORDS["answers"].items() for word in words}
 #: Pairs of a physician that must be judged before a figure of theirs is given.
 FEWEST_OF_PHYSICIAN = 6
 #: What answers count for; a pair that nobody is sure of counts neither way.
@@ -167,7 +161,7 @@ def read_answers(
             )
         own = answers.setdefault(reviewer, {})
         for row in rows:
-            cells = ("" if row.get(name) is None else str(row[name]) for name in COLUMNS)
+            cells = ("" if row.get(name) is None else str(row[name]) for name in store.COLUMNS)
             pair, given, reason, comment = (cell.strip().removeprefix("'") for cell in cells)
             if not any((pair, given, reason, comment)):
                 continue
@@ -209,21 +203,23 @@ def _rows_of(file: Path, design: store.Stored) -> tuple[str, list[dict[str, Any]
         raise InputError(
             f"whose answers are in '{file}'? put the reviewer into its name, 'answers-R1.csv' say"
         )
-    excel = {"sheet": SHEET} if file.suffix.lower() in (".xlsx", ".xls", ".ods") else {}
+    excel = {"sheet": store.SHEET} if file.suffix.lower() in (".xlsx", ".xls", ".ods") else {}
     try:
-        table = read_source(str(file), as_text=COLUMNS, **excel).table
+        table = read_source(str(file), as_text=store.COLUMNS, **excel).table
     except InputError as error:
         if "is not UTF-8" not in str(error):
             raise
         # What Excel saves as CSV in Western Europe.
-        table = read_source(str(file), as_text=COLUMNS, encoding="cp1252").table
+        table = read_source(str(file), as_text=store.COLUMNS, encoding="cp1252").table
     names = {name.strip().lower(): name for name in table.columns}
-    for name in COLUMNS[:2]:
+    for name in store.COLUMNS[:2]:
         if name not in names:
             raise InputError(
-                f"'{file}' has no column '{name}'; a file of answers has {', '.join(COLUMNS)}"
+                f"'{file}' has no column '{name}'; a file of answers has {', '.join(store.COLUMNS)}"
             )
-    answers = table.select(table[names[name]].alias(name) for name in COLUMNS if name in names)
+    answers = table.select(
+        table[names[name]].alias(name) for name in store.COLUMNS if name in names
+    )
     return named[-1] if named else design.reviewers[0], answers.rows(named=True)
 
 

@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -19,18 +21,13 @@ from intravar.publication.explain import private_table
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
 
-#: What a reviewer may answer.
-ANSWERS = ("comparable", "different", "unsure")
-#: Reasons that are offered; others go into the comment.
-REASONS = (
-    "contraindication",
-    "other illness or frailty",
-    "other treatment",
-    "tried before",
-    "patient's wish",
-    "recorded values differ",
-    "other",
-)
+WORDS = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
+#: What a reviewer may answer, and the reasons that are offered.
+ANSWERS, REASONS = tuple(WORDS["answers"]), tuple(WORDS["reasons"])
+#: Columns of a file of answers, and its sheet in a workbook.
+COLUMNS, SHEET = ("pair", "answer", "reason", "comment"), "answers"
+#: What is kept of patients besides what is recorded of them.
+KEPT = ("row", "physician", "decision")
 #: What Excel makes of a text that it takes for a date.
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\w{2,3}([./-]\d{2,4})?|\d{5}(\.0)?")
 
