@@ -138,6 +138,18 @@ def test_a_study_file_cannot_lead_outside(opened: Opened) -> None:
     study.unlink()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text elsewhere")
+def test_a_name_that_is_no_text_breaks_no_screen(opened: Opened) -> None:
+    path = opened.folder / os.fsdecode(b"\xff.csv")
+    path.write_text("doctor,drug\n")
+    answer = opened.client.get("/")
+    path.unlink()
+    assert answer.status_code == 200
+    assert "?.csv" in answer.text
+    assert opened.client.get(f"/result/{key_of(path.with_suffix(''))}").status_code == 400
+    assert opened.client.get("/result/none").status_code == 403
+
+
 def test_an_upload_that_fills_the_disk_is_refused_unread(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,9 +51,9 @@ def _environment() -> Environment:
 
 
 def screen(name: str, /, status: int = 200, **content: Any) -> HTMLResponse:
-    """Return a screen."""
-    template = _environment().get_template(f"{name}.html.j2")
-    return HTMLResponse(template.render(content), status)
+    """Return a screen; a name of a file that is no text is shown with question marks."""
+    page = _environment().get_template(f"{name}.html.j2").render(content)
+    return HTMLResponse(page.encode("utf-8", "replace"), status)
 
 
 def onward(address: str) -> RedirectResponse:

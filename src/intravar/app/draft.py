@@ -242,23 +242,17 @@ def _as_text(value: object) -> str:
     return shortened(f"{value:.6g}" if isinstance(value, float) else str(value), 80)
 
 
+def _words_in(name: str) -> set[str]:
+    """Return the words in the name of a column, of several also as one."""
+    parts = _PARTS.split(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    return {*parts, *(part.rstrip("s") for part in parts)}
+
+
 def _guess(
-    what: str,
-    fitting: list[dict[str, Any]],
-    words: list[str],
-    likely: list[dict[str, Any]],
+    what: str, fitting: list[dict[str, Any]], words: list[str], likely: list[dict[str, Any]]
 ) -> dict[str, str | None]:
     """Return a column and why: by the word in its name that tells most, or one that is likely."""
-    parts = {
-        each["name"]: _PARTS.split(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each["name"]).lower())
-        for each in fitting
-    }
-    named = [
-        each
-        for word in words
-        for each in fitting
-        if any(word in (part, part.rstrip("s")) for part in parts[each["name"]])
-    ]
+    named = [each for word in words for each in fitting if word in _words_in(each["name"])]
     if not named and not likely:
         return {"column": None, "why": f"No column looks like {what}; choose one."}
     column = (named or likely)[0]

@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
     from intravar.wording import Words
 
-HOW = (
-    "Two patients of the same physician, alike in the record, are set side by side. A reviewer who "
-    "sees neither the decision nor the physician says whether they are comparable."
-)
 WITHOUT_PDF = 'no PDF: get it with pip install "intravar[files]"'
 
 
@@ -235,7 +231,9 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 review_group = typer.Typer(
-    help=f"Blind review of pairs of patients. {HOW}",
+    help="Blind review of pairs of patients. Two patients of the same physician, alike in the "
+    "record, are set side by side. A reviewer who sees neither the decision nor the physician says "
+    "whether they are comparable.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
