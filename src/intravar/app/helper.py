@@ -16,7 +16,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from polars.exceptions import PanicException
 
@@ -38,7 +38,6 @@ EXAMPLE, EXAMPLE_PATIENTS, EXAMPLE_PHYSICIANS = "stress-two-camps", 4_800, 16
 #: Rows beyond which only the first are looked at before the check.
 MANY_ROWS = 200_000
 FIRST_ROWS = 20_000
-Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
 DIED = (
     "the process that reads tables has ended, most likely because there was not enough memory; "
@@ -60,9 +59,7 @@ class Helper:
         self._process: BaseProcess | None = None
         self._closed = False
 
-    def ask(
-        self, task: Callable[Given, Returned], /, *args: Given.args, **given: Given.kwargs
-    ) -> Future[Returned]:
+    def ask(self, task: Callable[..., Returned], /, *args: Any, **given: Any) -> Future[Returned]:
         """Return what will hold what a function returns there."""
         return self._line.submit(self._answered, partial(task, *args, **given))
 

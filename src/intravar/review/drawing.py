@@ -13,16 +13,8 @@ import polars as pl
 from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, errors_in, option
 from intravar.publication.files import measurement_folders
-from intravar.review import store
+from intravar.review import packet, store
 from intravar.review.estimate import SHARE_DIFFERENT
-from intravar.review.packet import (
-    ReviewPair,
-    checked_packet,
-    packet_at,
-    pairs_of,
-    refuse_telling,
-    with_patients,
-)
 from intravar.review.store import KEPT, DrawnPair, Folder, Stored
 
 PAIRS = 120
@@ -45,7 +37,7 @@ def draw(
     show: Sequence[str] = (),
     source: Any = None,
     replace_drawn: bool = False,
-) -> list[ReviewPair]:
+) -> list[packet.ReviewPair]:
     """Draw pairs for a blind review, and write the packet for the reviewers.
 
     Parameters
@@ -76,7 +68,7 @@ def draw(
         All pairs, in the order of the packet.
     """
     opened = store.open_folder(folder)
-    packet = None if out is None else checked_packet(out)
+    path = None if out is None else packet.checked_packet(out)
     with errors_in(opened.published.words), store.changing(opened.private) as stored:
         _refuse_nothing_to_review(opened)
         n_answered = len({pair for given in stored.answers.values() for pair in given})
@@ -93,13 +85,13 @@ def draw(
             stored = Stored(each=each, n_reviewers=reviewers, twice=share, show=tuple(show))
         n = pairs if more is None else more
         random = opened.random("review", f"{len(stored.pairs)}+{n}")
-        sample = with_patients(opened, draw_pairs(opened.pairs, n, random, stored), source)
-        with nullcontext() if packet is None else packet_at(packet, sample, opened):
+        sample = packet.with_patients(opened, draw_pairs(opened.pairs, n, random, stored), source)
+        with nullcontext() if path is None else packet.packet_at(path, sample, opened):
             store.write_stored(opened.private, sample)
-    return pairs_of(sample)
+    return packet.pairs_of(sample)
 
 
-def pairs(folder: str | os.PathLike[str], reviewer: str | None = None) -> list[ReviewPair]:
+def pairs(folder: str | os.PathLike[str], reviewer: str | None = None) -> list[packet.ReviewPair]:
     """Return the pairs that were drawn, with the values of both patients and answers so far.
 
     Parameters
@@ -114,12 +106,14 @@ def pairs(folder: str | os.PathLike[str], reviewer: str | None = None) -> list[R
     if reviewer is not None and reviewer not in stored.reviewers:
         known = ", ".join(stored.reviewers)
         raise InputError(f"there is no reviewer '{reviewer}'; there are {known}")
-    return [each for each in pairs_of(stored) if reviewer is None or reviewer in each.reviewers]
+    return [
+        each for each in packet.pairs_of(stored) if reviewer is None or reviewer in each.reviewers
+    ]
 
 
 def _refuse_nothing_to_review(opened: Folder) -> None:
     """Say why there are no pairs to review, and name the column that may be the cause."""
-    refuse_telling(opened.patients.drop(KEPT), opened.patients, recorded=True)
+    packet.refuse_telling(opened.patients.drop(KEPT), opened.patients, recorded=True)
     different, n = int(opened.pairs["different"].sum()), opened.pairs.height
     if 0 < different < n:
         return

@@ -30,22 +30,12 @@ from intravar.measurement.cases import as_text, typed
 from intravar.preparation.decisions import physician_names
 from intravar.publication.files import escaped, safe_csv
 from intravar.request import Request
-from intravar.review.store import (
-    ANSWERS,
-    COLUMNS,
-    KEPT,
-    REASONS,
-    SHEET,
-    WORDS,
-    Answer,
-    Folder,
-    Stored,
-)
+from intravar.review import store
 from intravar.sources import read_source
 from intravar.text import clean_name
 from intravar.writing import check_writable, write_private
 
-NOTE, QUESTION = str(WORDS["note"]), str(WORDS["question"])
+NOTE, QUESTION = str(store.WORDS["note"]), str(store.WORDS["question"])
 #: From here on (area under the curve, 0.5 is chance) a value tells the decision.
 VALUE_TELLS = 0.95
 #: The same for what patients are called, which should tell nothing at all.
@@ -96,10 +86,10 @@ class ReviewPair:
     b: Patient
     differs: tuple[bool, ...]
     reviewers: tuple[str, ...]
-    answers: dict[str, Answer]
+    answers: dict[str, store.Answer]
 
 
-def pairs_of(stored: Stored) -> list[ReviewPair]:
+def pairs_of(stored: store.Stored) -> list[ReviewPair]:
     """Return drawn pairs as reviewers may see them."""
     shown = []
     for drawn in stored.pairs:
@@ -114,7 +104,7 @@ def pairs_of(stored: Stored) -> list[ReviewPair]:
     return shown
 
 
-def with_patients(opened: Folder, sample: Stored, source: Any = None) -> Stored:
+def with_patients(opened: store.Folder, sample: store.Stored, source: Any = None) -> store.Stored:
     """Add what reviewers see of the patients: what they are called, recorded values, and others.
 
     Names and other values come from the source; what would tell the decision is refused.
@@ -140,7 +130,7 @@ def with_patients(opened: Folder, sample: Stored, source: Any = None) -> Stored:
     _refuse_telling_names(names, patients)
     visible = columns.select(sample.show)
     refuse_telling(visible, patients, recorded=False)
-    values = [*patients.drop(KEPT), *visible]
+    values = [*patients.drop(store.KEPT), *visible]
     row, drawn = patients["row"], {r for pair in sample.pairs for r in (pair.row_a, pair.row_b)}
     return replace(
         sample,
@@ -183,7 +173,7 @@ def columns_of_source(
     if np.isin(rows, read.rows).all():
         place = pl.Series(np.searchsorted(read.rows, rows))
         names = physician_names(read.table[clean_name(request.physician)])[0].cast(pl.String)
-        table, covariates = read.table[place], patients.drop(KEPT).iter_columns()
+        table, covariates = read.table[place], patients.drop(store.KEPT).iter_columns()
         if names[place].eq_missing(patients["physician"]).all() and all(
             _unchanged(column, table) for column in covariates
         ):
@@ -299,7 +289,7 @@ def checked_packet(out: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def packet_at(path: Path, design: Stored, opened: Folder) -> Iterator[None]:
+def packet_at(path: Path, design: store.Stored, opened: store.Folder) -> Iterator[None]:
     """Write a packet, whole or not at all.
 
     The body keeps the design in the private folder: when all files are written and before the
@@ -318,7 +308,7 @@ def packet_at(path: Path, design: Stored, opened: Folder) -> Iterator[None]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def packet_files(design: Stored, opened: Folder) -> dict[str, bytes]:
+def packet_files(design: store.Stored, opened: store.Folder) -> dict[str, bytes]:
     """Return the files of a packet by their names."""
     pairs = pairs_of(design)
     listed = [(p.pair, p.a.patient, p.b.patient) for p in pairs]
@@ -329,7 +319,7 @@ def packet_files(design: Stored, opened: Folder) -> dict[str, bytes]:
     for reviewer in design.reviewers:
         own = [pair for pair in pairs if reviewer in pair.reviewers]
         rows = [_answered(pair, reviewer) for pair in own]
-        files[f"answers-{reviewer}.csv"] = _csv(rows, COLUMNS)
+        files[f"answers-{reviewer}.csv"] = _csv(rows, store.COLUMNS)
         files[f"answers-{reviewer}.xlsx"] = _workbook(own, reviewer)
     files["review.html"] = _form(pairs, design, opened)
     return files
@@ -354,13 +344,13 @@ def _workbook(pairs: Sequence[ReviewPair], reviewer: str) -> bytes:
         raise InputError('the workbook needs a package: pip install "intravar[files]"') from error
     content = io.BytesIO()
     book = xlsxwriter.Workbook(content, {"in_memory": True, "strings_to_formulas": False})
-    sheet, lists = book.add_worksheet(SHEET), book.add_worksheet("lists")
+    sheet, lists = book.add_worksheet(store.SHEET), book.add_worksheet("lists")
     head = book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
     text = book.add_format({"num_format": "@"})
     other = book.add_format({"num_format": "@", "bold": True, "bg_color": "#FFE9A8"})
     entry = book.add_format({"num_format": "@", "bg_color": "#E8F1FB", "border": 1})
     heads = [f"{name} {side}" for name in (pairs[0].names if pairs else ()) for side in "AB"]
-    for column, name in enumerate([*COLUMNS, "patient A", "patient B", *heads]):
+    for column, name in enumerate([*store.COLUMNS, "patient A", "patient B", *heads]):
         sheet.write_string(0, column, escaped(name), head)
     for row, pair in enumerate(pairs, 1):
         cells = list(zip(_answered(pair, reviewer), (text, entry, entry, entry), strict=True))
@@ -369,14 +359,16 @@ def _workbook(pairs: Sequence[ReviewPair], reviewer: str) -> bytes:
             cells += [(str(value), other if differs else text) for value in both]
         for column, (value, form) in enumerate(cells):
             sheet.write_string(row, column, escaped(value), form)
-    for column, (words, error_type) in enumerate(((ANSWERS, "stop"), (REASONS, "warning"))):
+    for column, (words, error_type) in enumerate(
+        ((store.ANSWERS, "stop"), (store.REASONS, "warning"))
+    ):
         for row, word in enumerate(words):
             lists.write_string(row, column, word)
         source = f"=lists!${'AB'[column]}$1:${'AB'[column]}${len(words)}"
         choice = {"validate": "list", "source": source, "error_type": error_type}
         sheet.data_validation(1, column + 1, max(len(pairs), 1), column + 1, choice)
-    lists.write_string(len(REASONS) + 1, 0, NOTE)
-    lists.write_string(len(REASONS) + 2, 0, QUESTION)
+    lists.write_string(len(store.REASONS) + 1, 0, NOTE)
+    lists.write_string(len(store.REASONS) + 2, 0, QUESTION)
     for first, last, width in ((0, 0, 8), (1, 3, 18), (4, 5, 12)):
         sheet.set_column(first, last, width)
     sheet.freeze_panes(1, 6)
@@ -386,13 +378,13 @@ def _workbook(pairs: Sequence[ReviewPair], reviewer: str) -> bytes:
     return content.getvalue()
 
 
-def _form(pairs: Sequence[ReviewPair], design: Stored, opened: Folder) -> bytes:
+def _form(pairs: Sequence[ReviewPair], design: store.Stored, opened: store.Folder) -> bytes:
     """Return the form: one page that needs no network, with all pairs in it."""
     content: dict[str, Any] = {
         "reviewers": list(design.reviewers),
         "names": list(design.names),
-        "answers": list(ANSWERS),
-        "reasons": list(REASONS),
+        "answers": list(store.ANSWERS),
+        "reasons": list(store.REASONS),
         "question": QUESTION,
         "note": NOTE,
         "decision": opened.published.words.decision or opened.published.request.decision,

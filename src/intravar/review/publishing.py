@@ -24,16 +24,9 @@ from intravar.publication import results
 from intravar.publication.files import SUMMARY, add_files, files_of
 from intravar.publication.hiding import coarse, is_few, rounded_figure
 from intravar.publication.results import Figure
+from intravar.review import store
 from intravar.review.estimate import GUESS, SHARE_DIFFERENT, Kind, discordance_of, estimate
 from intravar.review.reading import Review, judged_pairs, kinds_of
-from intravar.review.store import (
-    REASONS,
-    Folder,
-    Stored,
-    open_folder,
-    read_stored,
-    write_stored,
-)
 
 #: Figures are rounded to the first of these that hides small counts.
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -146,7 +139,7 @@ STEP = 0.05
 NOT_ENOUGH = "so few pairs stand behind the figure that any rounding would reveal small numbers"
 
 
-def publish_review(opened: Folder, stored: Stored, review: Review) -> Review:
+def publish_review(opened: store.Folder, stored: store.Stored, review: Review) -> Review:
     """Publish what a review found, if it may be; return the review with what came of it."""
     now = {
         pair: "; ".join(map(" ".join, zip(answers, reasons, strict=True)))
@@ -161,7 +154,7 @@ def publish_review(opened: Folder, stored: Stored, review: Review) -> Review:
     if published is None:
         return replace(review, why_not=NOT_ENOUGH)
     # First the answers, then the figures: cut short between, the next reading tells the same.
-    write_stored(opened.private, replace(stored, published=now))
+    store.write_stored(opened.private, replace(stored, published=now))
     decision = replace(opened.published.first, review=published)
     files = files_of(replace(opened.published, decisions=(decision,)))
     add_files(opened.out, {SUMMARY: files[SUMMARY]})
@@ -172,7 +165,9 @@ def publish_review(opened: Folder, stored: Stored, review: Review) -> Review:
     return replace(review, published=True)
 
 
-def published_review(opened: Folder, stored: Stored, review: Review) -> results.Review | None:
+def published_review(
+    opened: store.Folder, stored: store.Stored, review: Review
+) -> results.Review | None:
     """Return what may be published of a review; None if nothing may."""
     smallest = opened.published.request.smallest_cell
     record, n_frame = opened.frame
@@ -217,7 +212,11 @@ def _reasons(reasons: Mapping[str, int], smallest: int, step: float) -> dict[str
     Words of a reviewer's own are not told: they could name somebody.
     """
     total = sum(reasons.values())
-    many = {why: n for why, n in reasons.items() if why in REASONS[:-1] and not is_few(n, smallest)}
+    many = {
+        why: n
+        for why, n in reasons.items()
+        if why in store.REASONS[:-1] and not is_few(n, smallest)
+    }
     rest = total - sum(many.values())
     if many and rest and is_few(rest, smallest):
         # The rest would follow by subtraction: the rarest reason hides it.
@@ -290,12 +289,12 @@ def plan(folder: str | os.PathLike[str], sizes: tuple[int, ...] = SIZES) -> Plan
     sizes
         Numbers of pairs.
     """
-    opened = open_folder(folder)
+    opened = store.open_folder(folder)
     record, n_frame = opened.frame
     if not 0 < record < 1:
         raise InputError("all pairs were decided in the same way; there is nothing to review")
     # As judged so far, where that is enough.
-    judged = kinds_of(judged_pairs(read_stored(opened.private)))
+    judged = kinds_of(judged_pairs(store.read_stored(opened.private)))
     enough = all(kind.worth >= 10 and kind.comparable >= 1 for kind in judged)
     comparable = (judged[0].share, judged[1].share) if enough else GUESS
     smallest, planned = opened.published.request.smallest_cell, []
