@@ -15,7 +15,8 @@ from intravar.measurement.result import OneDecision
 from intravar.measurement.wider.beyond import with_patients
 from intravar.measurement.wider.strata import Strata, compare_strata, learn_dated
 from intravar.preparation.check import checked
-from intravar.publication.strata import SURE, published_strata
+from intravar.publication.sentences import SURE
+from intravar.publication.strata import published_strata
 from intravar.request import Request
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition

@@ -17,8 +17,8 @@ from intravar.measurement.rule import location_of
 from intravar.measurement.scores import scores_of
 from intravar.measurement.verdict import UNRANKED, Grounds
 from intravar.preparation.check import checked
-from intravar.publication.findings import location_lines
 from intravar.publication.results import KindOfPatients, Location
+from intravar.publication.sentences import location_lines
 from intravar.request import Request
 
 

@@ -13,8 +13,7 @@ from intravar import InputError
 from intravar.inference import Interval
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import Level
-from intravar.publication.disclosure import published_of
-from intravar.publication.findings import hidden_repeats, rounded_repeats
+from intravar.publication.disclosure import published_of, published_repeats
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 
@@ -120,11 +119,11 @@ def test_a_reader_with_many_repeats_is_shown() -> None:
     differ = np.array([120, 90, 4, 20, 60])
     n = np.array([393, 305, 119, 60, 300])
     counted = seen_twice(n, differ / seen, seen)
-    assert hidden_repeats(counted, n, 11).tolist() == [False, False, True, True, False]
-    told = rounded_repeats(counted, n, 11)
+    told, hidden = published_repeats(counted, n, 11)
+    assert hidden.tolist() == [False, False, True, True, False]
     assert told["n_repeats"].tolist() == [380, 290, 100, 40, 200]
     assert told["contradiction"].tolist() == [0.31, 0.3, 0.03, 0.33, 0.3]
-    assert rounded_repeats(counted, n, 1)["n_repeats"].tolist() == seen.tolist()
+    assert published_repeats(counted, n, 1)[0]["n_repeats"].tolist() == seen.tolist()
 
 
 @settings(max_examples=200, deadline=None)
@@ -139,8 +138,9 @@ def test_cases_seen_once_do_not_follow(twice: int, once: int, share: float) -> N
         """Return what would be told of each, a row of its own; nothing known where it is hidden."""
         sizes, share = np.full(len(twice), n), np.array(differ) / np.array(twice)
         seen = seen_twice(sizes, share, np.array(twice))
-        rows = np.column_stack(list(rounded_repeats(seen, sizes, 11).values()))
-        rows[hidden_repeats(seen, sizes, 11)] = np.nan
+        columns, hidden = published_repeats(seen, sizes, 11)
+        rows = np.column_stack(list(columns.values()))
+        rows[hidden] = np.nan
         return rows
 
     shown = told([twice], [differ])[0]

@@ -17,8 +17,8 @@ from intravar.errors import InputError
 from intravar.estimators.several import common_folds
 from intravar.measurement.wider.several import Together
 from intravar.publication.files import read_published
-from intravar.publication.joint import joint_lines
 from intravar.publication.results import Figure, Joint, JointDecision, JointPair
+from intravar.publication.sentences import joint_lines
 from intravar.request import Request, read_request
 from intravar.wording import USUAL, Words
 from published_fields import FIELDS, paths, rule_of

@@ -15,8 +15,8 @@ from intravar.measurement.unrecorded import (
     unrecorded_reasons,
 )
 from intravar.observed import Observed
-from intravar.publication.findings import unrecorded_line
 from intravar.publication.results import LeftOut
+from intravar.publication.sentences import unrecorded_line
 from intravar.wording import Words
 
 STRENGTHS = np.array([1.5, 1.5, 0.8, 0.8, 0.0])

@@ -21,10 +21,8 @@ from intravar.publication.hiding import (
     FROM,
     TO,
     PublishedScores,
-    Reach,
     band_of,
     is_small,
-    published_scores,
 )
 from intravar.publication.results import Band
 
@@ -74,7 +72,7 @@ def all_secrets(before: Scores, after: Scores) -> list[FloatArray]:
 def told(
     panels: list[Panel], secrets: list[float], smallest: int, min_panel: int
 ) -> PublishedScores:
-    return published_scores(
+    return PublishedScores(
         counted(panels),
         Decisions(),
         smallest_cell=smallest,
@@ -87,7 +85,7 @@ def told(
 def published_by(
     scores: Scores, evidence: Evidence, smallest: int, secrets: FloatArray
 ) -> PublishedScores:
-    return published_scores(
+    return PublishedScores(
         scores,
         evidence,
         smallest_cell=smallest,
@@ -180,13 +178,13 @@ def test_nor_do_all_figures_of_both_runs_together(
 
     def published(panel: Panel, own: float, phase: float) -> Any:
         found = rows(panel, own)
-        group = group_of_shown(counted([panel, *others]), Decisions(), found, 11, phase)
+        group = group_of_shown(found, phase)
         told_of_all = {} if group is None else vars(group)
         figures = [
             round(float(each), 2) if isinstance(each, (int, float)) else each
             for each in told_of_all.values()
         ]
-        return (found.table.rows(), found.n_patients, str(figures))
+        return (found.table.rows(), int(found.table["n_patients"].sum()), str(figures))
 
     def guessed(n: int, k: int) -> set[float]:
         runs = counted([(n, k)]), counted([(n + 1, k + decided_for)])
@@ -338,7 +336,7 @@ def test_a_band_holds_the_score_and_at_least_two_small_counts(
 ) -> None:
     score = 2 * k / n * (1 - k / n)
     for known in (True, False):
-        band = band_of(score, secret, n, Reach(11, known=known))
+        band = band_of(score, secret, n, 11, known=known)
         assert band is not None
         assert band.low <= score <= band.high
         scores = [2 * j / n * (1 - j / n) for j in range(12)]
@@ -346,11 +344,11 @@ def test_a_band_holds_the_score_and_at_least_two_small_counts(
 
 
 def test_words_of_bands() -> None:
-    assert band_of(float("nan"), 0.5, 60, Reach(11)) is None
+    assert band_of(float("nan"), 0.5, 60, 11) is None
     # A score above what counts allow is told without what follows from them.
-    assert band_of(0.3, 0.5, 500, Reach(11, known=True)) is None
-    assert band_of(0.08, 0.5, 500, Reach(11, known=True)) == Band(0.0, 0.25)
-    assert band_of(0.4, 0.5, 60, Reach(11, known=True)) == Band(0.1, 0.5)
+    assert band_of(0.3, 0.5, 500, 11, known=True) is None
+    assert band_of(0.08, 0.5, 500, 11, known=True) == Band(0.0, 0.25)
+    assert band_of(0.4, 0.5, 60, 11, known=True) == Band(0.1, 0.5)
 
 
 def test_a_trial_of_many_small_hospitals_is_not_mute() -> None:
@@ -371,7 +369,7 @@ def test_a_trial_of_many_small_hospitals_is_not_mute() -> None:
     assert has_band.to_numpy()[first].all()
     for band, value in zip(found.bands, score, strict=True):
         assert band is None or band.low <= value <= band.high
-    group = group_of_shown(counted(panels), Decisions(), found, 11, phase=0.3)
+    group = group_of_shown(found, phase=0.3)
     assert group is not None
     mean = float(n @ score) / float(n.sum())
     assert group.low <= mean <= group.high
@@ -382,11 +380,11 @@ def test_a_trial_of_many_small_hospitals_is_not_mute() -> None:
 def test_panels_too_small_for_bands_still_make_a_group(phase: float) -> None:
     panels = [(15, k % 8) for k in range(60)]
     found = told(panels, [0.5] * 60, 11, 30)
-    group = group_of_shown(counted(panels), Decisions(), found, 11, phase)
+    group = group_of_shown(found, phase)
     assert group is not None
     mean = float(np.mean([2 * k / n * (1 - k / n) for n, k in panels]))
     assert group.low < mean < group.high
     assert group.discordance == pytest.approx(round(group.discordance / 0.05) * 0.05)
     assert group.differences is None
     few = told([(15, 2), (14, 1)], [0.5] * 2, 11, 30)
-    assert group_of_shown(counted([(15, 2), (14, 1)]), Decisions(), few, 11, phase) is None
+    assert group_of_shown(few, phase) is None

@@ -22,7 +22,7 @@ from intravar.publication.group import (
     rounded_spread,
     spread_steps,
 )
-from intravar.publication.hiding import STEPS, PublishedScores, published_scores, upwards
+from intravar.publication.hiding import STEPS, PublishedScores, upwards
 
 
 def counted(n: list[int], decided_for: list[int]) -> Scores:
@@ -42,7 +42,7 @@ def counted(n: list[int], decided_for: list[int]) -> Scores:
 
 def shown(scores: Scores, secret: float = 0.5) -> PublishedScores:
     secrets = np.full(len(scores.physician), secret)
-    return published_scores(scores, Decisions(), min_reliability=0.0, secrets=secrets)
+    return PublishedScores(scores, Decisions(), min_reliability=0.0, secrets=secrets)
 
 
 def test_what_is_below_the_limit_of_reliability_is_not_published_as_the_limit() -> None:
@@ -50,7 +50,7 @@ def test_what_is_below_the_limit_of_reliability_is_not_published_as_the_limit() 
     exact = result_table(scores, min_panel=30, min_reliability=0.0, determined=scores.determined)
     values = exact["reliability"].to_list()
     (limit, *_) = [round(value, 3) for value in values if round(value, 3) > value]
-    table = published_scores(scores, Decisions(), min_reliability=limit).table
+    table = PublishedScores(scores, Decisions(), min_reliability=limit).table
     unranked = table.filter(pl.col("reason").str.contains("reliability below"))
     assert unranked.height
     assert (unranked["reliability"] < limit).all()
@@ -182,8 +182,8 @@ def test_the_spread_of_everybody_tells_no_hidden_count(
         with pytest.MonkeyPatch.context() as patch:  # nobody looks at ranks here
             patch.setattr(ranking, "rank_normal", partial(rank_normal, n_draws=2))
             told = shown(scores, secret)
-        steps = spread_steps(scores, Decisions(), told, 11)
-        return found, group_of_shown(scores, Decisions(), told, 11, 0.5) or found, steps
+        steps = spread_steps(told)
+        return found, group_of_shown(told, 0.5) or found, steps
 
     def published(guess: int, point: float, secret: float = 0.5) -> object:
         found, known, steps = measured(guess, secret)

@@ -27,15 +27,13 @@ from intravar.publication.disclosure import published_of
 from intravar.publication.files import files_of, tables_of
 from intravar.publication.hiding import is_few, is_small
 from intravar.publication.joint import (
-    NO_RANGE,
-    NOT_SHOWN,
     combinations_of,
     joint_band,
-    joint_lines,
     may_be_shown,
     published_joint,
 )
 from intravar.publication.results import Decision, Joint, Published
+from intravar.publication.sentences import NO_RANGE, NOT_SHOWN, joint_lines
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 

@@ -22,15 +22,13 @@ from intravar.measurement.verdict import Verdict
 from intravar.preparation.decisions import Panels
 from intravar.publication import hiding
 from intravar.publication.checks import published_check, unmeasurable
-from intravar.publication.disclosure import published_of
+from intravar.publication.disclosure import published_of, without_small_bins
 from intravar.publication.files import read_published
-from intravar.publication.findings import without_small_bins
 from intravar.publication.hiding import (
     PublishedScores,
     is_few,
     is_small,
     part_is_safe,
-    published_scores,
 )
 from intravar.publication.pseudonyms import Pseudonyms
 
@@ -66,13 +64,13 @@ def scores_of(panels: list[Counts]) -> Behind:
 
 def published(behind: Behind, smallest: int = SMALLEST) -> Any:
     """Return all that is published about the panels, in a form that can be compared."""
-    found = published_scores(*behind, smallest_cell=smallest, min_panel=2, min_reliability=0.0)
-    positions = (found.with_size.tolist(), found.measured.tolist())
-    return found.table.rows(), found.n_patients, *positions
+    found = PublishedScores(*behind, smallest_cell=smallest, min_panel=2, min_reliability=0.0)
+    positions = (np.flatnonzero(~found.hidden.size).tolist(), found.measured.tolist())
+    return found.table.rows(), int(found.table["n_patients"].sum()), *positions
 
 
 def shown(behind: Behind, **limits: Any) -> PublishedScores:
-    return published_scores(*behind, **({"smallest_cell": 11, "min_reliability": 0} | limits))
+    return PublishedScores(*behind, **({"smallest_cell": 11, "min_reliability": 0} | limits))
 
 
 def small_cells(panel: Counts) -> dict[str, int]:
@@ -265,7 +263,7 @@ def test_few_among_the_others_hide_p_low_and_keep_the_score() -> None:
     few = shown(latent_scores_of([(60, 40, 3, 4)] * 3))
     assert few.table["n_patients"].to_list() == [None] * 3
     assert few.table["discordance"].to_list() == [0.48] * 3
-    assert few.n_patients == 0
+    assert few.table["n_patients"].sum() == 0
 
 
 def test_few_exceptions_among_the_eligible_hide_the_score() -> None:
@@ -297,7 +295,7 @@ def test_a_reliability_below_the_limit_is_not_rounded_up_to_it() -> None:
 
 def test_totals_do_not_include_what_is_hidden() -> None:
     seen = shown(scores_of([(200, 80, 30), (4, 2, 1)]), min_panel=2)
-    assert seen.n_patients == 200
+    assert seen.table["n_patients"].sum() == 200
     assert seen.table["n_patients"].to_list() == [200, None]
 
 
@@ -337,8 +335,8 @@ def test_merged_bins(counts: list[int], smallest: int) -> None:
         assert merged.height == 0
         return
     assert merged["share"].sum() == pytest.approx(1)
-    assert (merged["from"][0], merged["to"][-1]) == (edges[0], edges[-1])
-    assert merged["to"][:-1].to_list() == merged["from"][1:].to_list()
+    assert (merged["lower"][0], merged["upper"][-1]) == (edges[0], edges[-1])
+    assert merged["upper"][:-1].to_list() == merged["lower"][1:].to_list()
     for share in merged["share"]:
         assert not is_small(round(share * sum(counts)), smallest)
 

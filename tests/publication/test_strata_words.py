@@ -7,7 +7,8 @@ import pytest
 from intravar.estimators.noise import Noise
 from intravar.measurement.wider.strata import Strata, strata_of
 from intravar.publication.results import Figure
-from intravar.publication.strata import course_lines, published_strata, strata_lines
+from intravar.publication.sentences import course_lines, strata_lines
+from intravar.publication.strata import published_strata
 
 NOTHING = Figure()
 COLUMNS = ("decision", "own", "pooled", "code", "stratum")

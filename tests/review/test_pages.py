@@ -7,8 +7,8 @@ import openpyxl
 
 from intravar import documents, review
 from intravar.documents.sheet import facts
-from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Figure, Review
+from intravar.publication.sentences import review_lines, review_sentence
 from intravar.request import Request
 from intravar.review.store import read_stored, write_stored
 from made_published import made_published

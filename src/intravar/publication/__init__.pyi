@@ -13,9 +13,9 @@ from .files import (
     unfinished_folder,
 )
 from .hiding import shown
-from .joint import NOT_SHOWN, joint_lines
 from .pseudonyms import Pseudonyms, read_key
 from .results import Decision, Joint, Published
+from .sentences import NOT_SHOWN, joint_lines
 
 __all__ = [
     "NOT_SHOWN",

@@ -25,8 +25,8 @@ from intravar.publication.explain import chosen_decision, private_table
 from intravar.publication.group import FINE, GROUP_DIGITS
 from intravar.publication.hiding import FEWEST_PATIENTS, coarse_step, fraction
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
-from intravar.publication.results import Decision, Figure, JointRow, Published, frame_of, rows_of
-from intravar.publication.strata import SURE
+from intravar.publication.results import Decision, Figure, JointRow, Published, frame_of
+from intravar.publication.sentences import SURE
 from intravar.request import MATTERS, Request, in_section
 from intravar.tables import MOST_DISCORDANCE
 from intravar.wording import USUAL, Words, agree, naming, with_options
@@ -100,8 +100,8 @@ class Comparison:
 
     def rows(self) -> tuple[Changed, ...]:
         """Return the physicians one by one, the surest change first."""
-        rows = self.physicians.rename({"physician": "of"}).with_columns(claim=pl.lit(self.claim))
-        return rows_of(rows.sort(-pl.col("probability"), "of"), Changed)
+        rows = self.physicians.rename({"physician": "of"}).sort(-pl.col("probability"), "of")
+        return tuple(Changed(**row, claim=self.claim) for row in rows.iter_rows(named=True))
 
     def as_json(self) -> dict[str, Any]:
         """Return it in a form that fits into JSON."""

@@ -1,27 +1,37 @@
-"""What a measurement hands on: results, diagnostics and rule without names and small counts."""
+"""What a measurement hands on: results, diagnostics and rule without names and small counts.
+
+Beside the size of a panel, an exact number of cases seen twice tells how many were seen once;
+beside that number, an exact share tells how many were decided differently. So both are rounded, for
+everybody alike: the number to tens, and so far below the panel's size that few cases seen once
+cannot be told from none; the share to two digits, with ends that follow from the rounded figures.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import BoolArray, FloatArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.predictability import MOST_WORDS
+from intravar.inference.intervals import share_interval
+from intravar.measurement.diagnostics import agreement, of_pairs
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule, in_places
-from intravar.measurement.scores import RANKS, claim_of
+from intravar.measurement.scores import RANKS, Scores, claim_of
 from intravar.measurement.verdict import NOTHING, UNRANKED
-from intravar.publication import findings, hiding, results
+from intravar.publication import hiding, results
 from intravar.publication.checks import published_check
 from intravar.publication.files import source_name
-from intravar.publication.group import FINE, published_group, step_over_all
-from intravar.publication.hiding import PublishedScores, published_scores
+from intravar.publication.group import FINE, group_digits, published_group, step_over_all
+from intravar.publication.hiding import PublishedScores
 from intravar.publication.results import Decision, PhysicianRow, Published
+from intravar.publication.sentences import unrecorded_line
 from intravar.wording import Sentence
 
 if TYPE_CHECKING:
@@ -92,12 +102,7 @@ def _decision(
     phase = 0.5 if secret is None else secret(ALL)
     group = published_group(measurement, main, phase)
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
-    check = replace(
-        published_check(measurement.check, several=across is not None),
-        source=source_name(measurement.check.source),
-        n_patients=main.n_patients,
-        decision_share=_share(measurement, main, phase),
-    )
+    n_patients = int(physicians["n_patients"].sum())
     strata: dict[str, Any] = {}
     if asked := hiding.asked_strata(measurement):
         # Loaded where it is asked for: few compare subgroups or periods.
@@ -115,19 +120,24 @@ def _decision(
         n_reportable=len(reportable),
         n_ranked=physicians["rank"].count(),
         n_banded=physicians["band_low"].count(),
-        barred_by=main.barred_by,
-        n_patients_shown=main.n_patients,
+        barred_by=tuple(sorted({limit for limit, _ in main.barred.values()})),
+        n_patients_shown=n_patients,
         group=group,
-        location=findings.published_location(measurement),
-        unrecorded=findings.published_unrecorded(measurement, group),
+        location=published_location(measurement),
+        unrecorded=published_unrecorded(measurement, group),
         rule=published_rule(measurement.rule, measurement.request.smallest_cell),
         own_rules=published_own_rules(measurement, set(reportable), names),
         warnings=tuple(measurement.warnings),
         seconds={name: round(value) for name, value in measurement.seconds.items()},
-        check=check,
-        diagnostics=findings.published_diagnostics(measurement, scores, names),
+        check=replace(
+            published_check(measurement.check, several=across is not None),
+            source=source_name(measurement.check.source),
+            n_patients=n_patients,
+            decision_share=_share(measurement, main, phase),
+        ),
+        diagnostics=published_diagnostics(measurement, scores, names),
         physicians=results.rows_of(physicians, PhysicianRow),
-        methods=() if len(scores) < 2 else _methods(measurement, scores, names),
+        methods=_methods(scores, names) if len(scores) > 1 else (),
         **strata,
     )
     return without_figures(decision) if verdict == NOTHING else decision
@@ -135,7 +145,7 @@ def _decision(
 
 def without_figures(decision: Decision) -> Decision:
     """Return what is left of a decision where nothing may be read: facts about the table."""
-    hidden = dict.fromkeys(name for name in results.schema_of(PhysicianRow) if name not in FACTS)
+    hidden = dict.fromkeys(results.schema_of(PhysicianRow).keys() - FACTS)
     unread: dict[str, Any] = hidden | {"reportable": False, "reason": UNREAD}
     rows = tuple(replace(row, **unread) for row in decision.physicians)
     kept = {name: getattr(decision, name) for name in KEPT}
@@ -150,40 +160,27 @@ def _scores_by_method(
 ) -> dict[str, PublishedScores]:
     """Publish the scores of every method; a size that one of them must hide, all hide."""
     request, smallest = measurement.request, measurement.request.smallest_cell
-    repeats = None if measurement.repeats is None else measurement.repeats.scores
-    main = measurement.main.scores
-    parts = [
-        hiding.hidden_parts(each.scores, each.evidence, smallest)
-        for each in measurement.fitted.values()
-    ]
-    if across is not None:
-        parts.append(across.parts)
+    main, fitted = measurement.main.scores, measurement.fitted.items()
+    parts = [hiding.hidden_parts(each.scores, each.evidence, smallest) for _, each in fitted]
     blurred: Mapping[str, FloatArray] = {}
     hide: dict[str, BoolArray] = {}
-    if repeats is not None:
-        blurred = findings.rounded_repeats(repeats, main.n_patients, smallest)
-        few = findings.hidden_repeats(repeats, main.n_patients, smallest)
-        hide["repeats"] = few | np.any([each.size for each in parts], axis=0)
-        if across is not None:
-            hide["repeats"] |= across.repeats
+    if (repeats := measurement.repeats) is not None:
+        blurred, hide["repeats"] = published_repeats(repeats.scores, main.n_patients, smallest)
+    if across is not None:
+        parts.append(across.parts)
+        hide["repeats"] = hide.get("repeats", across.repeats) | across.repeats
     if measurement.location is not None:
         learned = measurement.check.prepared.observed
         close = in_places(measurement.location.n_close.astype(np.float64), main, learned)
         few = hiding.any_few(smallest, close, main.n_patients - close)
         hide["close"] = few | np.isnan(close)  # of whom nothing is known nothing is told
-    names = hiding.names_of(main)
+    limits = smallest, request.min_panel, request.min_reliability
+    secrets = None if secret is None else np.array([*map(secret, hiding.names_of(main))])
     return {
-        name: published_scores(
-            each.scores.with_columns(**blurred),
-            each.evidence,
-            smallest_cell=smallest,
-            min_panel=request.min_panel,
-            min_reliability=request.min_reliability,
-            beside=parts,
-            hide=hide,
-            secrets=None if secret is None else np.array([secret(each) for each in names]),
+        name: PublishedScores(
+            each.scores.with_columns(**blurred), each.evidence, *limits, parts, hide, secrets
         )
-        for name, each in measurement.fitted.items()
+        for name, each in fitted
     }
 
 
@@ -205,17 +202,16 @@ def _share(measurement: Measurement, published: PublishedScores, phase: float) -
 
 
 def _methods(
-    measurement: Measurement, published: Mapping[str, PublishedScores], names: Mapping[str, str]
+    published: Mapping[str, PublishedScores], names: Mapping[str, str]
 ) -> tuple[results.MethodRow, ...]:
     tables = [
-        hiding.named(each.table, names).with_columns(
-            method=pl.lit(name), scale=pl.lit(measurement.fitted[name].scores.scale)
+        each.table.with_columns(
+            method=pl.lit(name), score="discordance", scale=pl.lit(each.scores.scale)
         )
         for name, each in published.items()
     ]
-    rows = pl.concat(tables, how="diagonal").rename({"discordance": "score"})
     # In the order of the pseudonyms: the order of the names would tell who is who.
-    ordered = rows.select(*results.schema_of(results.MethodRow)).sort("method", "physician")
+    ordered = hiding.named(pl.concat(tables), names).sort("method", "physician")
     return results.rows_of(ordered, results.MethodRow)
 
 
@@ -257,5 +253,149 @@ def published_own_rules(
     strongest = named.unique(["physician", "covariate"], keep="first", maintain_order=True)
     rows = strongest.group_by("physician", maintain_order=True).head(MOST_WORDS)
     # In the order of the pseudonyms: the order of the names would tell who is who.
-    ordered = rows.select("physician", "covariate", "how").sort("physician", maintain_order=True)
-    return results.rows_of(ordered, results.OwnRule)
+    return results.rows_of(rows.sort("physician", maintain_order=True), results.OwnRule)
+
+
+#: What is told of a kind of patients.
+_SHARES = ("patients", "discordance", "level")
+
+
+def published_location(measurement: Measurement) -> results.Location | None:
+    """Return close calls and kinds of patients; kinds in which few were decided one way are not."""
+    measured, smallest = measurement.location, measurement.request.smallest_cell
+    if measured is None:
+        return None
+    rounded = partial(hiding.coarse, step=max(step_over_all(measurement), 0.01))
+    kinds = tuple(
+        results.KindOfPatients(row["when"], *map(rounded, (row[each] for each in _SHARES)))
+        for row in measured.kinds.iter_rows(named=True)
+        if hiding.part_is_safe(row["n_for"], row["n_patients"], smallest)
+    )
+    return results.Location(
+        rounded(measured.close_patients), rounded(measured.close_discordance), kinds
+    )
+
+
+def published_unrecorded(
+    measurement: Measurement, group: results.Group | None
+) -> results.Unrecorded | None:
+    """Return it in proportion to the figure of all; None where it was not looked at."""
+    measured = measurement.unrecorded
+    level = None if group is None else group.discordance.value
+    if measured is None or level is None or not measured.discordance > 0:
+        return None
+    scale = level / measured.discordance
+    rounded = partial(hiding.fraction, digits=group_digits(measurement.request.smallest_cell))
+    reasons = tuple(
+        results.LeftOut(
+            each.covariate, rounded(scale * each.without), rounded(scale * each.lowered)
+        )
+        for each in measured.reasons
+    )
+    words = unrecorded_line(level, reasons, measured.n_tried, measurement.request.words)
+    return results.Unrecorded(words, reasons, measured.n_tried)
+
+
+def published_diagnostics(
+    measurement: Measurement, published: Mapping[str, PublishedScores], names: Mapping[str, str]
+) -> results.Diagnostics:
+    """Return the diagnostics that may be handed on; `published` is what methods show of scores.
+
+    Pairs of physicians whose scores are hidden do not count, parts of a panel are told where none
+    is small, bins where events are neither few nor nearly all. Rows are in the order of the
+    pseudonyms: the order of the names would tell who is who.
+    """
+    tables, smallest = measurement.diagnostics, measurement.request.smallest_cell
+    main, evidence = published[measurement.method], measurement.main.evidence
+    if smallest > 1 and len(main.measured) < main.table.height:
+        measured, prepared = measurement.among_learned(main.measured), measurement.check.prepared
+        pairs = of_pairs(prepared, evidence, measurement.pairs, tables.loose, measured)
+        tables = replace(tables, **pairs)
+    compared = {name: (each.scores.discordance, each.measured) for name, each in published.items()}
+    n, events = pl.col("n_patients"), (pl.col("observed") * pl.col("n_patients")).round()
+    safe = ((events == 0) | (events >= smallest)) & ((n - events == 0) | (n - events >= smallest))
+
+    def by_pseudonym(table: pl.DataFrame) -> pl.DataFrame:
+        with_size = measurement.among_learned(np.flatnonzero(~main.hidden.size))
+        return hiding.named(table[with_size], names).sort("physician")
+
+    attrition: dict[str, dict[str, int]] = {}
+    if evidence.attrition is not None:
+        parts = by_pseudonym(evidence.attrition.drop("n_patients"))
+        attrition = parts.rows_by_key("physician", named=True, unique=True)
+    clear = evidence.anchors
+    return results.Diagnostics(
+        love=hiding.rounded_rows(tables.love, results.Difference),
+        distances=hiding.rounded_rows(
+            without_small_bins(tables.distances, smallest), results.Distances
+        ),
+        attrition={
+            name: row
+            for name, row in attrition.items()
+            if not any(hiding.is_small(count, smallest) for count in row.values())
+        },
+        sweep=hiding.rounded_rows(_safe_sweep(tables.sweep, smallest), results.SweepStep, 2),
+        agreement=hiding.rounded_rows(agreement(compared), results.Agreement, 2),
+        balance=hiding.rounded_by(tables.balance, "covariate", "between_physicians"),
+        overlap=hiding.rounded_by(by_pseudonym(tables.overlap), "physician", "overlap", 2),
+        calibration=hiding.rounded_rows(
+            measurement.rule.calibration.filter(safe), results.Calibration
+        ),
+        split_half_reliability=hiding.fraction(tables.split_half),
+        surely_eligible=None if clear is None else round(float(clear.sure_eligible), 2),
+        surely_not_eligible=None if clear is None else round(float(clear.sure_others), 2),
+    )
+
+
+def without_small_bins(distances: pl.DataFrame, smallest: int) -> pl.DataFrame:
+    """Return shares by bin, neighbours merged until neither a bin nor the rest is a small count."""
+    rest = whole = int(distances["n_pairs"].sum())
+    gathered, low, rows = 0, distances["from"][0] if len(distances) else 0.0, []
+    for count, edge in distances.select("n_pairs", "to").iter_rows():
+        gathered, rest = gathered + count, rest - count
+        if whole and not (hiding.is_small(gathered, smallest) or hiding.is_small(rest, smallest)):
+            rows.append((low, edge, gathered / whole))
+            gathered, low = 0, edge
+    return pl.DataFrame(rows, results.schema_of(results.Distances), orient="row")
+
+
+def _safe_sweep(sweep: pl.DataFrame, smallest: int) -> pl.DataFrame:
+    """Leave out a step that would set few pairs apart."""
+    kept, before = [], np.zeros(2, dtype=np.int64)
+    for position, row in enumerate(sweep.iter_rows(named=True)):
+        counts = np.array([row["n_discordant"], row["n_pairs"] - row["n_discordant"]])
+        if not any(hiding.is_small(apart, smallest) for apart in (counts - before).tolist()):
+            kept.append(position)
+            before = counts
+    return sweep[kept]
+
+
+#: Numbers of cases are rounded to this.
+TENS = 10
+#: In panels of as many a share of two digits fits every number of cases near the rounded one.
+MANY = 100
+
+
+def published_repeats(
+    repeats: Scores, n_patients: IntArray, smallest: int
+) -> tuple[Mapping[str, FloatArray], BoolArray]:
+    """Return the columns of repeated cases as they may be told beside panel sizes, and of whom not.
+
+    Nothing is told of few contradictions or agreements, or where there is too little to blur.
+    """
+    share, twice = repeats.discordance, repeats.columns["n_repeats"]
+    differ = np.rint(np.nan_to_num(share) * twice)
+    few = hiding.any_few(smallest, differ, twice - differ)
+    # In small panels, and beside the bar, hardly any other number of cases fits a share.
+    near = (n_patients < MANY) | hiding.any_few(smallest + 2, differ, twice - differ)
+    hidden = few | (hiding.any_few(smallest, n_patients - twice) & near)
+    if smallest <= 1:
+        return repeats.columns, hidden
+    # Where one case or a few were seen once, the number says no more than "nearly all".
+    most = TENS * np.floor((n_patients - smallest) / TENS)
+    n = np.maximum(np.minimum(TENS * np.rint(twice / TENS), most), 0.0)
+    share = np.round(share, 2)
+    ends = share_interval(np.nan_to_num(share) * n, n)
+    low, high = (np.round(np.where(n > 0, end, np.nan), 2) for end in (ends.low, ends.high))
+    names = "contradiction", "contradiction_low", "contradiction_high", "n_repeats"
+    return dict(zip(names, (share, low, high, n), strict=True)), hidden

@@ -14,15 +14,14 @@ import numpy as np
 from scipy.stats import norm
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators.evidence import Evidence
 from intravar.estimators.noise import Noise as MeasuredNoise
 from intravar.inference.group import Group as MeasuredGroup
 from intravar.inference.group import group_of
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
-from intravar.measurement.scores import Scores, self_contradiction, with_rates
-from intravar.measurement.sentences import differences_sentence
+from intravar.measurement.scores import self_contradiction, with_rates
 from intravar.publication import hiding
+from intravar.publication.hiding import PublishedScores
 from intravar.publication.results import Figure, Group, Noise
 from intravar.tables import MOST_DISCORDANCE
 
@@ -32,23 +31,19 @@ STEP = 0.05
 COARSEST = 0.25
 
 
-def group_of_shown(
-    scores: Scores,
-    evidence: Evidence,
-    published: hiding.PublishedScores,
-    smallest: int,
-    phase: float = 0.5,
-) -> MeasuredGroup | None:
+def group_of_shown(published: PublishedScores, phase: float = 0.5) -> MeasuredGroup | None:
     """Return the group as far as it follows from what may be told of its members.
 
     Small panels, of which one number is known, are added to the mean and its interval. The secret
     `phase` between 0 and 1 is from where that number is rounded.
     """
-    value, error, low, high, size = _known(scores, evidence, published, smallest)
+    scores, evidence = published.scores, published.evidence
+    value, low, high, error, size = _known(published)
     known = group_of(value, error, size, (low, high))
     rest = np.flatnonzero(np.isfinite(scores.discordance) & ~np.isfinite(value))
     n = scores.n_patients[rest]
-    step = max(STEP, STEP * math.ceil(2 * (smallest + 1) / float(n.sum() or 1) / STEP))
+    few = 2 * (published.smallest_cell + 1)
+    step = max(STEP, STEP * math.ceil(few / float(n.sum() or 1) / STEP))
     if not n.sum() or step > COARSEST:
         return known
     rounding = hiding.upwards if evidence.upper_limit else hiding.coarse
@@ -66,24 +61,19 @@ def group_of_shown(
 
 
 def _known(
-    scores: Scores, evidence: Evidence, published: hiding.PublishedScores, smallest: int
+    published: PublishedScores,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]:
-    """Return per physician a score or the middle of a band, its error, its ends and the panel."""
-    hidden = published.hidden
+    """Return per physician a score or the middle of a band, its ends, its error and the panel."""
+    scores, evidence, hidden = published.scores, published.evidence, published.hidden
     size = np.where(hidden.size, hiding.FEWEST_PATIENTS, scores.n_patients)
     if evidence.caliper is not None:
         in_pairs = 2 * evidence.trials(scores.n_patients)
         size = np.where(hidden.size & ~hidden.score, in_pairs, size)
-    size = np.where(hidden.size & (hidden.least == 0), (smallest + 1) // 2, size)
-    value = np.where(hidden.score, np.nan, scores.discordance)
-    error = np.where(hidden.score, np.nan, scores.interval.standard_error)
-    ends = scores.identified or (value, value)
-    low, high = (np.where(hidden.score, np.nan, end) for end in ends)
-    for at, band in enumerate(published.bands):
-        if band is not None:
-            value[at], low[at], high[at] = band.middle, band.low, band.high
-            error[at] = band.error(float(size[at]))
-    return value, error, low, high, size
+    size = np.where(hidden.size & (hidden.least == 0), (published.smallest_cell + 1) // 2, size)
+    low, high = scores.identified or (scores.discordance, scores.discordance)
+    own = scores.discordance, low, high, scores.interval.standard_error
+    value, low, high, error = np.where(hidden.score, published.banded(size), own)
+    return value, low, high, error, size
 
 
 #: Digits of what is told of everybody, hidden physicians included.
@@ -102,7 +92,7 @@ def group_digits(smallest_cell: int) -> int:
 
 
 def published_group(
-    measurement: Measurement, published: hiding.PublishedScores, phase: float
+    measurement: Measurement, published: PublishedScores, phase: float
 ) -> Group | None:
     """Return the group's figures as they may be handed on; None where there are none.
 
@@ -112,7 +102,7 @@ def published_group(
     request, main = measurement.request, measurement.main
     smallest, group = request.smallest_cell, measurement.group
     if smallest > 1:
-        group = group_of_shown(main.scores, main.evidence, published, smallest, phase)
+        group = group_of_shown(published, phase)
     if group is None:
         return None
     whole = group if measurement.group is None else measurement.group
@@ -127,7 +117,7 @@ def published_group(
     )
     spread, explained, contradiction, rest = Figure(), None, None, None
     if whole.differences is not None:
-        steps = spread_steps(main.scores, main.evidence, published, smallest)
+        steps = spread_steps(published)
         spread = rounded_spread(whole, group, steps, phase, request.matters)
     if (shares := whole.explained) is not None:
         ends = np.clip([shares.share, shares.low, shares.high], 0.0, 1.0).tolist()
@@ -155,17 +145,15 @@ def published_group(
 TRACE = 0.001
 
 
-def spread_steps(
-    scores: Scores, evidence: Evidence, published: hiding.PublishedScores, smallest: int
-) -> tuple[float, ...]:
+def spread_steps(published: PublishedScores) -> tuple[float, ...]:
     """Return how coarse the spread and its ends must be: what one hidden physician moves them.
 
     A band, or where there is none any score, is all that is known of a physician whose score is
     hidden. Steps follow from what is told of each, so that they tell nothing themselves.
     """
-    known, sureness, low, high, size = _known(scores, evidence, published, smallest)
+    known, low, high, sureness, size = _known(published)
     low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=MOST_DISCORDANCE)
-    lost = published.hidden.score & np.isfinite(scores.discordance)
+    lost = published.hidden.score & np.isfinite(published.scores.discordance)
     if not lost.any():
         return (TRACE,) * len(SPREAD)
     one = int(np.argmax(np.where(lost, size * (high - low) ** 2, -1.0)))
@@ -242,16 +230,3 @@ def published_noise(
 def _at(value: float, figure: Figure) -> Figure:
     """Return a figure with another value, which its interval then holds."""
     return Figure(value, min(figure.low or 0.0, value), max(figure.high or 0.0, value))
-
-
-def differences_line(group: Group, claim: str = "about") -> str | None:
-    """Say whether physicians differ, by figures of this `claim`; None where that is not asked."""
-    if group.differences is None:
-        return None
-    return differences_sentence(
-        group.differences,
-        *(group.spread.value, group.spread.low or 0.0, group.spread.high or 0.0),
-        needed=group.needed,
-        matters=group.matters,
-        claim=claim,
-    )

@@ -15,9 +15,9 @@ alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from intravar.measurement.columns import COLUMNS, rounded
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores, result_table
 from intravar.preparation.decisions import too_small
-from intravar.publication.results import Band, Figure, Row, rows_of, schema_of
+from intravar.publication.results import Band, Figure, Row, rows_of
 from intravar.request import MIN_PANEL, MIN_RELIABILITY, SMALLEST_CELL
 from intravar.tables import MOST_DISCORDANCE
 
@@ -83,9 +83,8 @@ def fraction(value: float | None, digits: int = DIGITS) -> float | None:
 
 
 def rounded_rows(table: pl.DataFrame, kind: type[Row], digits: int = DIGITS) -> tuple[Row, ...]:
-    """Return the rows of a table as their type, with fractions rounded; no other columns."""
-    own = table.select(*schema_of(kind))
-    return rows_of(own.with_columns(pl.col(pl.Float64).round(digits)), kind)
+    """Return the rows of a table as their type, with fractions rounded."""
+    return rows_of(table.with_columns(pl.col(pl.Float64).round(digits)), kind)
 
 
 def rounded_by(table: pl.DataFrame, key: str, value: str, digits: int = DIGITS) -> dict[str, Any]:
@@ -214,9 +213,8 @@ def hidden_parts(scores: Scores, evidence: Evidence, smallest: int) -> HiddenPar
 
 def any_few(smallest: int, *counts: IntArray | FloatArray) -> BoolArray:
     """Tell where one of the counts of every physician is few; nowhere without counts."""
-    if not counts:
-        return np.zeros(1, dtype=np.bool_)
-    return np.array([is_few(each, smallest) for each in np.min(counts, axis=0).tolist()], np.bool_)
+    least = np.min(counts, axis=0) if counts else np.full(1, np.inf)
+    return np.asarray((least < smallest + 1) & (smallest > 1))
 
 
 def names_of(scores: Scores) -> list[str]:
@@ -248,200 +246,177 @@ FEWEST_COUNTS = 4
 FEWEST_PATIENTS = 30
 
 
-@dataclass(frozen=True)
-class Reach:
-    """How far the scores of hidden counts reach, which are at most `smallest`.
+def band_of(
+    score: float,
+    secret: float,
+    trials: float,
+    smallest: int,
+    *,
+    pairs: bool = False,
+    known: bool = False,
+) -> Band | None:
+    """Return the band of a hidden score, of counts of `smallest` at most; None where there is none.
 
-    A score is a share of `pairs`, else 2 p (1 - p) of a share of patients. `known` tells whether
-    the patients behind a score are known to whoever reads its band.
-    """
-
-    smallest: int
-    pairs: bool = False
-    known: bool = False
-
-    def score(self, count: int, trials: float) -> float:
-        """Return the score of a count."""
-        share = min(max(count, 0) / trials, 1.0 if self.pairs else 0.5) if trials > 0 else 0.0
-        return share if self.pairs else 2 * share * (1 - share)
-
-
-def band_of(score: float, secret: float, trials: float, reach: Reach) -> Band | None:
-    """Return the band of a hidden score; None where none can be told.
-
-    The secret of this physician lies between 0 and 1; `trials` are patients or pairs behind it.
+    The secret of this physician lies between 0 and 1; `trials` are patients or `pairs` behind the
+    score, which is a share of pairs, else 2 p (1 - p) of a share of patients. They may be `known`
+    to whoever reads the band.
 
     Examples
     --------
-    >>> counts = Reach(11, known=True)
-    >>> band_of(0.02, 0.5, 60, counts).of_hundred(), band_of(0.28, 0.5, 60, counts).of_hundred()
-    ('at most 25', '10 to 30')
-    >>> band_of(0.15, 0.2, 60, counts).of_hundred(), band_of(0.15, 0.9, 60, counts).of_hundred()
-    ('10 to 30', 'at most 25')
-    >>> band_of(0.02, 0.5, 500, counts).of_hundred()
+    >>> for score, secret in ((0.02, 0.5), (0.28, 0.5), (0.15, 0.2), (0.15, 0.9)):
+    ...     band_of(score, secret, 60, 11, known=True).of_hundred()
+    'at most 25'
+    '10 to 30'
+    '10 to 30'
+    'at most 25'
+    >>> band_of(0.02, 0.5, 500, 11, known=True).of_hundred()
     'at most 5'
     """
+
+    def score_of(count: int) -> float:
+        share = min(max(count, 0) / trials, 1.0 if pairs else 0.5) if trials > 0 else 0.0
+        return share if pairs else 2 * share * (1 - share)
+
     if not math.isfinite(score):
         return None
-    largest = reach.score(reach.smallest, trials)
-    end = MOST_DISCORDANCE
-    if reach.known and score <= largest:
+    largest, end = score_of(smallest), MOST_DISCORDANCE
+    ends_there = known and score <= largest
+    if ends_there:
         end = min(MOST_DISCORDANCE, round(STEP * math.ceil(largest / STEP - 1e-9), 2))
-    if reach.score(reach.smallest + 1 - FEWEST_COUNTS, trials) > FROM:
+    if score_of(smallest + 1 - FEWEST_COUNTS) > FROM:
         lower = score <= FROM + (TO - FROM) * secret
         return Band(0.0, min(TO, end)) if lower else Band(FROM, end)
-    if reach.known and score <= largest:
+    if ends_there:
         return Band(0.0, end)
     return Band(0.0, TO) if max(score, largest) <= TO else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PublishedScores:
-    """Scores of a method as they may be handed on; what is hidden is missing in the `table`.
-
-    `n_patients` are of physicians whose panel size is shown, `with_size` their positions;
-    `measured` have a score that is shown, and a panel that is large enough. `barred_by` are the
-    limits that keep others without a score.
-    """
-
-    table: pl.DataFrame
-    n_patients: int
-    with_size: IntArray
-    measured: IntArray
-    hidden: HiddenParts
-    bands: tuple[Band | None, ...]
-    barred_by: tuple[str, ...]
-
-
-def published_scores(
-    scores: Scores,
-    evidence: Evidence,
-    *,
-    smallest_cell: int = SMALLEST_CELL,
-    min_panel: int = MIN_PANEL,
-    min_reliability: float = MIN_RELIABILITY,
-    beside: Iterable[HiddenParts] = (),
-    hide: Mapping[str, BoolArray] | None = None,
-    secrets: FloatArray | None = None,
-) -> PublishedScores:
-    """Return what may be published of the scores of a method.
+    """What may be published of the scores of a method.
 
     A size or a rate that one of the methods `beside` hides, all hide. `hide` tells of whom cases
     seen twice ("repeats") and close calls ("close") are hidden, because these, or the others, are
     few; of everybody where it tells nothing. The secret of a physician, between 0 and 1, says which
-    of two bands a score between them is told as; without secrets there are no bands.
+    of two bands a score between them is told as; without `secrets` there are no bands.
     """
-    hidden = hidden_parts(scores, evidence, smallest_cell)
-    for other in beside:
-        hidden = replace(
-            hidden,
-            size=hidden.size | other.size,
-            least=np.minimum(hidden.least, other.least),
-            rate=hidden.rate | other.rate,
+
+    scores: Scores
+    evidence: Evidence
+    smallest_cell: int = SMALLEST_CELL
+    min_panel: int = MIN_PANEL
+    min_reliability: float = MIN_RELIABILITY
+    beside: Sequence[HiddenParts] = ()
+    hide: Mapping[str, BoolArray] = field(default_factory=dict)
+    secrets: FloatArray | None = None
+
+    @cached_property
+    def hidden(self) -> HiddenParts:
+        """What must be hidden, also because of the methods beside it."""
+        own = hidden_parts(self.scores, self.evidence, self.smallest_cell)
+        every = own, *self.beside
+        size, rate = (
+            np.any([getattr(each, name) for each in every], axis=0) for name in ("size", "rate")
         )
-    measured = np.flatnonzero(~hidden.score & (hidden.least >= min_panel))
-    bands = _bands(scores, evidence, hidden, smallest_cell, min_panel, secrets)
-    banded = np.array([at for at, band in enumerate(bands) if band is not None], dtype=np.int64)
-    results = result_table(
-        _with_bands(scores, bands, hidden, min_panel).take(np.append(measured, banded)),
-        min_panel=min_panel,
-        min_reliability=min_reliability,
-        determined=scores.determined,
-    ).head(len(measured))
-    if smallest_cell > 1:
+        return replace(own, size=size, rate=rate, least=np.min([each.least for each in every], 0))
+
+    @cached_property
+    def measured(self) -> IntArray:
+        """The physicians with a score that is shown and a panel that is large enough, by place."""
+        return np.flatnonzero(~self.hidden.score & (self.hidden.least >= self.min_panel))
+
+    @cached_property
+    def bands(self) -> tuple[Band | None, ...]:
+        """The bands of hidden scores, in panels that are large enough and known to be."""
+        scores, evidence, hidden = self.scores, self.evidence, self.hidden
+        if self.secrets is None or scores.scale != "discordance":
+            return (None,) * len(scores.physician)
+        known = ~hidden.size & (not evidence.of_pairs and evidence.core is None)
+        fewest = max(self.min_panel, FEWEST_PATIENTS, self.smallest_cell + 1)
+        enough = hidden.score & (hidden.least >= fewest)
+        figures = scores.discordance, self.secrets, evidence.trials(scores.n_patients)
+        columns = (each.tolist() for each in (*figures, known, enough))
+        pairs, smallest = evidence.of_pairs, self.smallest_cell
+        return tuple(
+            band_of(score, secret, n, smallest, pairs=pairs, known=told) if may else None
+            for score, secret, n, told, may in zip(*columns, strict=True)
+        )
+
+    def banded(self, n_patients: IntArray) -> FloatArray:
+        """Return what stands for hidden scores: middles of bands, both ends, and their errors."""
+        rows = [
+            (np.nan,) * 4 if band is None else (band.middle, band.low, band.high, band.error(n))
+            for band, n in zip(self.bands, n_patients.tolist(), strict=True)
+        ]
+        return np.array(rows, dtype=np.float64).reshape(-1, 4).T
+
+    @cached_property
+    def barred(self) -> dict[int, tuple[str, str]]:
+        """By place the limit that keeps a physician without a score, and the reason in words."""
+        barred, hidden, smallest = {}, self.hidden, self.smallest_cell
+        for at in np.setdiff1d(np.arange(len(hidden.size)), self.measured).tolist():
+            # Of a hidden panel with a hidden score it is not even told whether it is too small.
+            unknown = hidden.score[at] and hidden.size[at]
+            small = None if unknown else too_small(int(hidden.least[at]), self.min_panel)
+            few_patients = is_few(self.scores.n_patients[at], smallest)
+            what = "decisions" if few_patients else self.evidence.events
+            limit = "smallest_cell" if small is None else "min_panel"
+            barred[at] = limit, small or f"{few(smallest)} {what}, too few to publish"
+        return barred
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per physician with all result columns; what is hidden is missing."""
+        hidden, everybody = self.hidden, np.ones(len(self.hidden.size), dtype=np.bool_)
+        results = self._results.with_columns(at=pl.Series(self.measured))
+        reported = ~everybody
+        reported[self.measured] = results["reportable"].to_numpy()
+        allowed = {
+            "reportable": reported,
+            "others": reported & ~hidden.others,
+            "rates": reported & ~hidden.rate & ~hidden.size,
+            "repeats": ~self.hide.get("repeats", everybody) & ~hidden.size,
+            "close": reported & ~self.hide.get("close", everybody),
+        }
+        shown = {may: [each.name for each in COLUMNS if each.shown == may] for may in allowed}
+        if self.scores.most < 1:  # reliability depends on the size alone
+            allowed["size"], shown["size"] = ~hidden.size, ["reliability"]
+        places = pl.DataFrame({"at": np.arange(len(everybody))})
+        placed = places.join(results, on="at", how="left", maintain_order="left").drop("at")
+        reasons = [self.barred.get(at, (None, None))[1] for at in range(len(everybody))]
+        return placed.with_columns(
+            *(pl.when(pl.Series(may)).then(pl.col(shown[name])) for name, may in allowed.items()),
+            *(
+                pl.Series(
+                    f"band_{end}", [band and getattr(band, end) for band in self.bands], pl.Float64
+                )
+                for end in ("low", "high")
+            ),
+            pl.Series("physician", self.scores.physician),
+            pl.when(pl.Series(~hidden.size)).then(pl.Series("n_patients", self.scores.n_patients)),
+            pl.col("reportable").fill_null(value=False),
+            pl.coalesce("reason", pl.Series(reasons, dtype=pl.String)),
+        )
+
+    @property
+    def _results(self) -> pl.DataFrame:
+        """The rows of those measured, rounded; bands count by their middles, as all know them."""
+        scores, hidden, limit = self.scores, self.hidden, self.min_reliability
+        n = np.where(hidden.size, max(FEWEST_PATIENTS, self.min_panel), scores.n_patients)
+        banded = self.banded(n)
+        told = np.isfinite(banded[0])
+        value, *ends = np.where(told, banded, (scores.discordance, *scores.interval))
+        n = np.where(told, n, scores.n_patients)
+        known = replace(scores, discordance=value, n_patients=n, interval=Interval(*ends))
+        table = result_table(
+            known.take(np.append(self.measured, np.flatnonzero(told))),
+            min_panel=self.min_panel,
+            min_reliability=limit,
+            determined=scores.determined,
+        ).head(len(self.measured))
+        if self.smallest_cell <= 1:
+            return table
         # What lies below the limit of the reliability is not rounded up to it.
-        least = 10**-DIGITS
-        below = pl.col("reliability") < min_reliability
-        most = pl.when(below).then((math.ceil(round(min_reliability / least, 6)) - 1) * least)
-        results = rounded(results.with_columns(pl.min_horizontal("reliability", most)))
-    reasons: list[str | None] = []
-    shown, barred_by = set(measured.tolist()), set()
-    for at, n in enumerate(scores.n_patients.tolist()):
-        if at in shown:
-            reasons.append(None)
-            continue
-        # Of a hidden panel with a hidden score it is not even told whether it is too small.
-        unknown = hidden.score[at] and hidden.size[at]
-        small = None if unknown else too_small(int(hidden.least[at]), min_panel)
-        what = "decisions" if is_few(n, smallest_cell) else evidence.events
-        barred_by.add("smallest_cell" if small is None else "min_panel")
-        reasons.append(small or f"{few(smallest_cell)} {what}, too few to publish")
-    table = _masked(results, measured, hidden, hide or {}).with_columns(
-        pl.Series("physician", scores.physician),
-        *(
-            pl.Series(f"band_{end}", [band and getattr(band, end) for band in bands], pl.Float64)
-            for end in ("low", "high")
-        ),
-        pl.when(pl.Series(~hidden.size)).then(pl.Series("n_patients", scores.n_patients)),
-        pl.col("reportable").fill_null(value=False),
-        pl.coalesce("reason", pl.Series(reasons, dtype=pl.String)),
-    )
-    if scores.most < 1:  # reliability depends on the size alone
-        table = table.with_columns(pl.when(pl.Series(~hidden.size)).then(pl.col("reliability")))
-    return PublishedScores(
-        table,
-        int(table["n_patients"].sum()),
-        np.flatnonzero(~hidden.size),
-        measured,
-        hidden,
-        bands,
-        tuple(sorted(barred_by)),
-    )
-
-
-def _masked(
-    results: pl.DataFrame, measured: IntArray, hidden: HiddenParts, hide: Mapping[str, BoolArray]
-) -> pl.DataFrame:
-    """Put rows in their places among all, each with what its columns allow."""
-    everybody = np.ones(len(hidden.size), dtype=np.bool_)
-    reported = ~everybody
-    reported[measured] = results["reportable"].to_numpy()
-    allowed = {
-        "reportable": reported,
-        "others": reported & ~hidden.others,
-        "rates": reported & ~hidden.rate & ~hidden.size,
-        "repeats": ~hide.get("repeats", everybody),
-        "close": reported & ~hide.get("close", everybody),
-    }
-    places = pl.DataFrame({"at": np.arange(len(everybody))})
-    rows = results.with_columns(at=pl.Series(measured))
-    placed = places.join(rows, on="at", how="left", maintain_order="left").drop("at")
-    return placed.with_columns(
-        pl.when(pl.Series(may)).then(pl.col([each.name for each in COLUMNS if each.shown == shown]))
-        for shown, may in allowed.items()
-    )
-
-
-def _bands(
-    scores: Scores,
-    evidence: Evidence,
-    hidden: HiddenParts,
-    smallest: int,
-    min_panel: int,
-    secrets: FloatArray | None,
-) -> tuple[Band | None, ...]:
-    """Return the bands of hidden scores, in panels that are large enough and known to be."""
-    if secrets is None or scores.scale != "discordance":
-        return (None,) * len(scores.physician)
-    counted = not evidence.of_pairs and evidence.core is None
-    known = Reach(smallest, evidence.of_pairs, counted), Reach(smallest, evidence.of_pairs)
-    columns = scores.discordance, secrets, evidence.trials(scores.n_patients), hidden.size
-    enough = hidden.score & (hidden.least >= max(min_panel, FEWEST_PATIENTS, smallest + 1))
-    return tuple(
-        band_of(float(score), float(secret), float(n), known[int(no_size)]) if may else None
-        for score, secret, n, no_size, may in zip(*columns, enough, strict=True)
-    )
-
-
-def _with_bands(
-    scores: Scores, bands: Iterable[Band | None], hidden: HiddenParts, min_panel: int
-) -> Scores:
-    """Return scores in which a band counts by its middle: what is told of others knows no more."""
-    value, n = scores.discordance.copy(), scores.n_patients.copy()
-    low, high, error = (end.copy() for end in scores.interval)
-    for at, band in enumerate(bands):
-        if band is not None:
-            n[at] = max(FEWEST_PATIENTS, min_panel) if hidden.size[at] else n[at]
-            value[at], low[at], high[at] = band.middle, band.low, band.high
-            error[at] = band.error(float(n[at]))
-    return replace(scores, discordance=value, n_patients=n, interval=Interval(low, high, error))
+        most = (math.ceil(round(limit * 10**DIGITS, 6)) - 1) * 10**-DIGITS
+        below = pl.when(pl.col("reliability") < limit).then(most)
+        return rounded(table.with_columns(pl.min_horizontal("reliability", below)))

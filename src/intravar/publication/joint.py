@@ -29,12 +29,11 @@ from intravar.inference.contrasts import weighted_sum
 from intravar.inference.intervals import Interval
 from intravar.inference.outcomes import positions
 from intravar.measurement.result import Measurement
-from intravar.measurement.sentences import about
 from intravar.measurement.verdict import NOTHING
 from intravar.publication import hiding, results
 from intravar.publication.results import Decision, Figure, Joint, JointDecision, JointPair, rows_of
-from intravar.tables import MOST_DISCORDANCE, hundred, number
-from intravar.wording import USUAL, Words
+from intravar.publication.sentences import NO_RANGE, NOT_SHOWN, UNREAD
+from intravar.tables import MOST_DISCORDANCE
 
 if TYPE_CHECKING:
     from intravar.estimators.several import PredictedDecisions
@@ -50,9 +49,6 @@ FINEST_SHARE = 0.05
 ANY = (0.0, MOST_DISCORDANCE)
 #: A range of limits that ends at so much of the largest there can be, or above, says nothing.
 NEARLY_ALL = 0.95
-NOT_SHOWN = "few decisions, few of one combination, or low reliability"
-NO_RANGE = f"{NOT_SHOWN}; and a range of limits would say nothing"
-UNREAD = "one of the decisions is not interpretable"
 
 
 def published_joint(
@@ -66,21 +62,23 @@ def published_joint(
     hides, reportable = together.request.smallest_cell > 1, _reportable(together) & (not unread)
     digits = hiding.DIGITS if hides else 15
     joint, numbers = together.joint, pl.Series(reportable)
-    measured = hiding.named(joint.physicians.drop("differ_error", "n_patients"), names)
-    ends = _ends(together, measured["physician"].to_list(), decisions)
+    physicians = hiding.named(joint.physicians, names)
+    who, ends = physicians["physician"], [_ends(together, each) for each in decisions]
     bands = [
-        None if number or unread else joint_band(listed)
-        for number, listed in zip(reportable.tolist(), ends, strict=True)
+        None if number or unread else joint_band([each.get(name, ANY) for each in ends])
+        for name, number in zip(who, reportable, strict=True)
     ]
     why = [UNREAD if unread else NO_RANGE if band is None else NOT_SHOWN for band in bands]
-    physicians = measured.with_columns(
+    physicians = physicians.with_columns(
         pl.when(numbers).then(pl.col(pl.Float64).round(digits)),
-        pl.Series("band_low", [band and band[0] for band in bands], pl.Float64),
-        pl.Series("band_high", [band and band[1] for band in bands], pl.Float64),
+        *(
+            pl.Series(f"band_{end}", [band and band[at] for band in bands], pl.Float64)
+            for at, end in enumerate(("low", "high"))
+        ),
         reportable=numbers,
         reason=pl.when(~numbers).then(pl.Series(why)),
     )
-    visible = pl.col("physician").is_in(measured["physician"].filter(numbers).implode())
+    visible = pl.col("physician").is_in(who.filter(numbers).implode())
     more = hiding.named(joint.by_decision, names).select(
         "physician",
         "decision",
@@ -88,16 +86,14 @@ def published_joint(
         pl.when(visible).then(pl.col("given")).round(digits),
     )
     alone = pl.concat(each.table.with_columns(decision=pl.lit(each.decision)) for each in decisions)
-    by_physician = (
-        alone.join(more, on=["physician", "decision"], how="left")
-        .with_columns(pl.when("reportable").then(pl.col("across")))
-        .select(*results.schema_of(results.DecisionRow))
+    by_physician = alone.join(more, on=["physician", "decision"], how="left").with_columns(
+        pl.when("reportable").then(pl.col("across"))
     )
     # Each is drawn towards the mean of all, hidden ones included.
     figures = pl.col("correlation", "low", "high")
     if hides:
         figures = ((figures / CORRELATION).round() * CORRELATION).round(hiding.DIGITS) + 0.0
-    pairs = hiding.named(joint.pairs_by_physician.drop("n_patients"), names).with_columns(
+    pairs = hiding.named(joint.pairs_by_physician, names).with_columns(
         pl.when(visible).then(figures)
     )
     return Joint(
@@ -114,44 +110,37 @@ def published_joint(
 
 def _reportable(together: Together) -> BoolArray:
     """Tell whose joint figures are numbers; reliabilities are of those whose counts allow it."""
-    predicted, J = together.predicted, len(together.predicted.physician)
-    complete = predicted.known.all(axis=1)
-    combinations = combinations_of(predicted.decided[complete], predicted.code[complete], J)
+    predicted, request = together.predicted, together.request
+    J, code, complete = len(predicted.physician), predicted.code, predicted.known.all(axis=1)
+    combinations = combinations_of(predicted.decided[complete], code[complete], J)
     # Of patients with a decision missing, how many were decided how, by decision.
-    partly, code = np.where(predicted.known, predicted.decided, -1), predicted.code
-    ways = [(each == way) & ~complete for each in partly.T for way in (0, 1)]
+    ways = [(each == way) & ~complete for each in predicted.decided.T for way in (0, 1)]
     outside = np.column_stack([np.bincount(code[each], minlength=J) for each in ways])
-    safe = [
-        sum(cells) >= max(together.request.min_panel, 2)
-        and may_be_shown(cells, others, together.request.smallest_cell)
-        for cells, others in zip(combinations.tolist(), outside.tolist(), strict=True)
-    ]
-    rows = np.flatnonzero(safe)
-    reportable = np.zeros(len(safe), dtype=np.bool_)
-    if len(rows):
+    reportable = np.array(
+        [
+            sum(cells) >= max(request.min_panel, 2)
+            and may_be_shown(cells, others, request.smallest_cell)
+            for cells, others in zip(combinations.tolist(), outside.tolist(), strict=True)
+        ],
+        dtype=np.bool_,
+    )
+    if reportable.any():
         ends = {"": "score", "_low": "low", "_high": "high", "_error": "standard_error"}
         columns = {f"differ{end}": name for end, name in ends.items()}
-        table = together.joint.physicians[rows].rename(columns)
+        table = together.joint.physicians.filter(reportable).rename(columns)
         reliable = assess(table).table["reliability"].fill_null(0.0).to_numpy()
-        reportable[rows] = ~(reliable < together.request.min_reliability)
+        reportable[reportable] = ~(reliable < request.min_reliability)
     return reportable
 
 
-def _ends(
-    together: Together, physicians: Sequence[str], alone: Sequence[Decision]
-) -> list[list[tuple[float, float]]]:
-    """Return per physician where the discordance of each decision lies, as it tells by itself."""
-    known: list[dict[str, tuple[float, float]]] = []
-    for decision in alone:
-        main, own = together.decisions[decision.decision].main, {}
-        of_all = main.scores.scale == "discordance" and main.evidence.core is None
-        for row in decision.physicians if of_all else ():
-            if row.discordance is not None:
-                own[row.physician] = row.discordance, row.discordance
-            elif row.band is not None:
-                own[row.physician] = row.band.low, row.band.high
-        known.append(own)
-    return [[each.get(name, ANY) for each in known] for name in physicians]
+def _ends(together: Together, alone: Decision) -> dict[str, tuple[float, float]]:
+    """Return by physician where the discordance of a decision lies, as it tells by itself."""
+    main = together.decisions[alone.decision].main
+    if main.scores.scale != "discordance" or main.evidence.core is not None:
+        return {}
+    told = (pl.coalesce("discordance", f"band_{end}").alias(end) for end in ("low", "high"))
+    known = alone.table.select("physician", *told).drop_nulls()
+    return {name: (low, high) for name, low, high in known.iter_rows()}
 
 
 def _of_all(together: Together, unread: set[str]) -> dict[str, Any]:
@@ -201,58 +190,16 @@ def _pair(together: Together, row: dict[str, Any], unread: set[str]) -> JointPai
     if not unread.isdisjoint(names):
         return JointPair(*names)
     share = hiding.coarse_step(n, smallest)
-    a, b = map(together.predicted.names.index, names)
-    both = int(pair_counts(together.predicted, a, b)[:, 3].sum())
-    few = hiding.is_few(both, smallest) or share > FINEST_SHARE
+    both = int(pair_counts(together.predicted, *names)[:, 3].sum())
+    told = not hiding.is_few(both, smallest) and share <= FINEST_SHARE
+    both_got, expected = (
+        hiding.coarse(row[name], share) if told else None for name in ("together", "expected")
+    )
     # A residual weighs several times as much as a patient.
     step = hiding.coarse_step(n, smallest, weight=4, finest=0.01)
-    both_got, expected = (
-        None if few else hiding.coarse(row[name], share) for name in ("together", "expected")
-    )
-    return JointPair(
-        *names,
-        both_got,
-        expected,
-        hiding.rounded_figure((row["correlation"], row["low"], row["high"]), step),
-        hiding.fraction(row["steadiness"], 1),
-    )
-
-
-def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
-    """Say what the decisions tell together, a line each, in the words of whoever asked."""
-    differ, number_of = joint.differ, joint.n_differences
-    if any(row.reason == UNREAD for row in joint.physicians):
-        lines = [f"nothing can be said of all decisions together: {UNREAD}"]
-    elif differ.value is None:
-        few = "there are too few {cases} with all decisions to say anything of all of them"
-        lines = [words.fill(few)]
-    else:
-        lines = [
-            words.fill(
-                "of 100 pairs of comparable {cases}, {told} differ in at least one of {n} "
-                "decisions",
-                told=about(differ.value, differ.low, differ.high, "at most"),
-                n=len(joint.decisions),
-            ),
-            f"on average they differ in at most {number(number_of.value, 'at most')} decisions "
-            f"(95 % sure: at most {number(number_of.high, 'at most')})",
-            "if decisions were independent of each other, at most "
-            f"{hundred(joint.differ_apart, 'at most')} of 100 would differ in at least one",
-        ]
-        if not (joint.n_reportable or joint.n_banded):
-            lines.append(words.fill("no {decider} has a joint figure: ") + NO_RANGE)
-    for pair in joint.pairs:
-        low, high = pair.correlation.low or 0.0, pair.correlation.high or 0.0
-        if low <= 0 <= high:
-            continue
-        shares = ""
-        if pair.together is not None and pair.expected is not None:
-            instead = f"{100 * pair.together:.3g} instead of {100 * pair.expected:.3g}"
-            shares = f" ({instead} of 100 {words.cases})"
-        both = f"{words.label(pair.first)} and {words.label(pair.second)}"
-        often = "more" if low > 0 else "less"
-        lines.append(f"{both} are given together {often} often than covariates explain{shares}")
-    return lines
+    correlation = hiding.rounded_figure((row["correlation"], row["low"], row["high"]), step)
+    steadiness = hiding.fraction(row["steadiness"], 1)
+    return JointPair(*names, both_got, expected, correlation, steadiness)
 
 
 def combinations_of(decided: IntArray, code: IntArray, n_physicians: int) -> IntArray:
@@ -377,25 +324,23 @@ def _telling_rates(together: Together, smallest: int) -> set[str]:
 
     They do where one combination does not occur, and may where nothing is known of combinations.
     """
-    predicted = together.predicted
-    named = [str(each) for each in predicted.physician.to_list()]
-    telling = {
-        name for each in together.decisions.values() for name in hiding.names_of(each.main.scores)
-    }
+    predicted, decisions = together.predicted, together.decisions.values()
+    named = predicted.physician.cast(pl.String).to_list()
+    telling = {name for each in decisions for name in hiding.names_of(each.main.scores)}
     telling -= set(named)
-    for a, b in combinations(range(len(predicted.names)), 2):
-        for name, cells in zip(named, pair_counts(predicted, a, b).tolist(), strict=True):
+    for pair in combinations(predicted.names, 2):
+        for name, cells in zip(named, pair_counts(predicted, *pair).tolist(), strict=True):
             if 0 in cells and any(each > 0 and hiding.is_few(each, smallest) for each in cells):
                 telling.add(name)
     return telling
 
 
-def pair_counts(predicted: PredictedDecisions, a: int, b: int) -> IntArray:
+def pair_counts(predicted: PredictedDecisions, first: str, second: str) -> IntArray:
     """Return per physician how many patients got neither of two decisions, one, the other, both."""
-    known = predicted.known[:, a] & predicted.known[:, b]
-    cell = 2 * predicted.decided[known, a] + predicted.decided[known, b]
-    counts = np.bincount(4 * predicted.code[known] + cell, minlength=4 * len(predicted.physician))
-    return counts.reshape(-1, 4)
+    both = [predicted.names.index(name) for name in (first, second)]
+    known = predicted.known[:, both].all(axis=1)
+    decided = predicted.decided[known][:, both]
+    return combinations_of(decided, predicted.code[known], len(predicted.physician))
 
 
 def _differing(counts: Iterable[pl.DataFrame], smallest: int) -> set[str]:
@@ -404,8 +349,7 @@ def _differing(counts: Iterable[pl.DataFrame], smallest: int) -> set[str]:
     tables = [each.select(cell, pl.col("n_patients").cast(pl.Int64)) for each in counts]
     telling: set[str] = set()
     for a, b in combinations(tables, 2):
-        both = a.join(b, on=["physician", "stratum"], how="full", coalesce=True)
-        for who, _, n, other in both.with_columns(pl.col(pl.Int64).fill_null(0)).iter_rows():
-            if n != other and hiding.is_few(abs(n - other), smallest):
-                telling.add(who)
+        both = a.join(b, on=["physician", "stratum"], how="full", coalesce=True).fill_null(0)
+        apart = (both["n_patients"] - both["n_patients_right"]).abs().to_numpy()
+        telling |= set(both["physician"].filter((apart > 0) & hiding.any_few(smallest, apart)))
     return telling

@@ -7,10 +7,12 @@ measurement is published; files and reading follow.
 """
 
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import NoneType
-from typing import Annotated, TypeVar, get_args, get_type_hints
+from importlib.resources import files
+from types import SimpleNamespace
+from typing import Annotated, TypeVar, dataclass_transform, get_args, get_type_hints
 
 import polars as pl
 
@@ -18,45 +20,21 @@ from intravar.request import Request
 from intravar.tables import MOST_DISCORDANCE, within
 from intravar.wording import Words
 
-_ASKED = "what the user asked for"
-_COLUMN = "name of a column"
-_FIXED = "fixed words of the method"
-_SHOWN = "of the physicians whose scores are shown"
-_PSEUDONYM = "a pseudonym under a secret key, unless names were asked for; rows in its order"
-_NOISE = "over all patients, rounded to what two dozen of them move"
-_SPREAD = "over all physicians, rounded from a secret point to what one hidden physician moves"
-_MEAN = f"{_NOISE}; with fewer than 1,200, two digits, from what is shown of each physician"
-_SHARE = f"{_NOISE}; with fewer than 1,200, two digits, {_SHOWN}"
-_ALL = "over all physicians, two digits"
-_LEVELS = "two digits, coarser where somebody's are hidden; left out if few were decided one way"
-_IN_TABLE = "counted in the table"
-_SOME_BELOW = "hidden where few got both; rounded to what two dozen patients move"
-_ALWAYS = "hidden with a small panel or small counts behind the score"
-_REPORTABLE = "hidden unless reportable; rounded"
-_RATES = "hidden unless reportable, and where it would tell a small count; rounded"
-_OTHERS = "hidden unless reportable, and where those who are not eligible are few; rounded"
-_REPEATS = "hidden where few were decided alike, or not; cases to tens, shares to two digits"
-_BAND = "an end of one of two bands that overlap; a secret decides between them"
-_CLOSE = "hidden unless reportable, and where close calls, or the others, are few; rounded"
-_STRATUM = "all strata of a physician or none: none where a small count or hidden size follows"
-_CHANGED = "of physicians whose strata are shown, and from them alone; rounded"
-_JOINT = "hidden where few patients got a combination of decisions, or unless reportable; rounded"
-_AS_ALONE = "as in the table of physicians"
-_HELD_OUT = "three digits, over patients held out"
-_COVARIATES = "three digits, over covariates alone"
-_PARTS = "by pseudonym; left out with the physician where a part of the panel is small"
-_OF_SIZES = "by pseudonym; two digits, of panels whose size is shown"
-_OWN_RULE = (
-    "one of five words; left out unless reportable, and where the covariate tells few patients of "
-    "the panel apart"
+#: Rules in words, by their names.
+RULES = SimpleNamespace(
+    **tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8"))
 )
-_REVIEWED = "hidden where few pairs stand behind it; rounded so that no count follows"
-_REASONS = f"reasons that reviewers chose from; {_REVIEWED}"
-_KAPPA = "one digit; missing where few pairs were judged alike, or not"
 
 
-@dataclass(frozen=True)
-class Band:
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Record:
+    """A part of what is published; whatever derives from it is a frozen dataclass."""
+
+    def __init_subclass__(cls, *, eq: bool = True, kw_only: bool = False) -> None:
+        dataclass(frozen=True, eq=eq, kw_only=kw_only)(cls)
+
+
+class Band(Record):
     """Between which figures a hidden one lies; `high` is `most` where it is open."""
 
     low: float
@@ -78,7 +56,7 @@ class Band:
         return math.sqrt(chance + (self.high - self.low) ** 2 / 12)
 
 
-class _Banded:
+class _Banded(Record):
     """A row that may tell a band in the place of its figure, which is `_most` at the most."""
 
     _most = MOST_DISCORDANCE
@@ -90,93 +68,88 @@ class _Banded:
         return None if low is None or high is None else Band(low, high, self._most)
 
 
-@dataclass(frozen=True)
 class PhysicianRow(_Banded):
     """A decider's row of the main table; what is hidden is None. `COLUMNS` says what they mean."""
 
-    physician: Annotated[str, _PSEUDONYM]
-    n_patients: Annotated[int | None, _ALWAYS]
-    discordance: Annotated[float | None, _REPORTABLE]
-    band_low: Annotated[float | None, _BAND]
-    band_high: Annotated[float | None, _BAND]
-    low: Annotated[float | None, _REPORTABLE]
-    high: Annotated[float | None, _REPORTABLE]
-    shrunken: Annotated[float | None, _REPORTABLE]
-    identified_low: Annotated[float | None, _REPORTABLE]
-    identified_high: Annotated[float | None, _REPORTABLE]
-    rate: Annotated[float | None, _RATES]
-    explained: Annotated[float | None, _RATES]
-    explained_low: Annotated[float | None, _RATES]
-    explained_high: Annotated[float | None, _RATES]
-    in_close_calls: Annotated[float | None, _CLOSE]
-    p_high: Annotated[float | None, _REPORTABLE]
-    p_low: Annotated[float | None, _OTHERS]
-    discrimination: Annotated[float | None, _OTHERS]
-    expected: Annotated[float | None, _REPORTABLE]
-    gain: Annotated[float | None, _REPORTABLE]
-    contradiction: Annotated[float | None, _REPEATS]
-    contradiction_low: Annotated[float | None, _REPEATS]
-    contradiction_high: Annotated[float | None, _REPEATS]
-    n_repeats: Annotated[int | None, _REPEATS]
-    n_pairs: Annotated[int | None, _ALWAYS]
-    reliability: Annotated[float | None, _ALWAYS]
-    rank: Annotated[float | None, _REPORTABLE]
-    rank_low: Annotated[int | None, _REPORTABLE]
-    rank_high: Annotated[int | None, _REPORTABLE]
-    reportable: Annotated[bool, _ALWAYS]
-    reason: Annotated[str | None, _ALWAYS]
+    physician: Annotated[str, RULES.pseudonym]
+    n_patients: Annotated[int | None, RULES.always]
+    discordance: Annotated[float | None, RULES.reportable]
+    band_low: Annotated[float | None, RULES.band]
+    band_high: Annotated[float | None, RULES.band]
+    low: Annotated[float | None, RULES.reportable]
+    high: Annotated[float | None, RULES.reportable]
+    shrunken: Annotated[float | None, RULES.reportable]
+    identified_low: Annotated[float | None, RULES.reportable]
+    identified_high: Annotated[float | None, RULES.reportable]
+    rate: Annotated[float | None, RULES.rates]
+    explained: Annotated[float | None, RULES.rates]
+    explained_low: Annotated[float | None, RULES.rates]
+    explained_high: Annotated[float | None, RULES.rates]
+    in_close_calls: Annotated[float | None, RULES.close]
+    p_high: Annotated[float | None, RULES.reportable]
+    p_low: Annotated[float | None, RULES.others]
+    discrimination: Annotated[float | None, RULES.others]
+    expected: Annotated[float | None, RULES.reportable]
+    gain: Annotated[float | None, RULES.reportable]
+    contradiction: Annotated[float | None, RULES.repeats]
+    contradiction_low: Annotated[float | None, RULES.repeats]
+    contradiction_high: Annotated[float | None, RULES.repeats]
+    n_repeats: Annotated[int | None, RULES.repeats]
+    n_pairs: Annotated[int | None, RULES.always]
+    reliability: Annotated[float | None, RULES.always]
+    rank: Annotated[float | None, RULES.reportable]
+    rank_low: Annotated[int | None, RULES.reportable]
+    rank_high: Annotated[int | None, RULES.reportable]
+    reportable: Annotated[bool, RULES.always]
+    reason: Annotated[str | None, RULES.always]
 
 
-@dataclass(frozen=True)
-class MethodRow:
+class MethodRow(Record):
     """A decider's score by one of several methods."""
 
-    method: Annotated[str, _ASKED]
-    physician: Annotated[str, _PSEUDONYM]
-    score: Annotated[float | None, _REPORTABLE]
+    method: Annotated[str, RULES.asked]
+    physician: Annotated[str, RULES.pseudonym]
+    score: Annotated[float | None, RULES.reportable]
     scale: Annotated[str, "what the method measures"]
-    n_pairs: Annotated[int | None, _ALWAYS]
-    reason: Annotated[str | None, _ALWAYS]
+    n_pairs: Annotated[int | None, RULES.always]
+    reason: Annotated[str | None, RULES.always]
 
 
-@dataclass(frozen=True)
-class StratumRow:
+class StratumRow(Record):
     """A decider in a subgroup or period; `stratified_by` is "by" or "period"."""
 
-    stratified_by: Annotated[str, _ASKED]
-    physician: Annotated[str, _PSEUDONYM]
+    stratified_by: Annotated[str, RULES.asked]
+    physician: Annotated[str, RULES.pseudonym]
     stratum: Annotated[str, "a value of a column, or a period"]
-    n_patients: Annotated[int, _STRATUM]
-    discordance: Annotated[float | None, _STRATUM]
-    low: Annotated[float | None, _STRATUM]
-    high: Annotated[float | None, _STRATUM]
+    n_patients: Annotated[int, RULES.stratum]
+    discordance: Annotated[float | None, RULES.stratum]
+    low: Annotated[float | None, RULES.stratum]
+    high: Annotated[float | None, RULES.stratum]
 
 
-@dataclass(frozen=True)
-class ChangeRow:
+class ChangeRow(Record):
     """How a decider changed from the first to the last stratum."""
 
-    stratified_by: Annotated[str, _ASKED]
-    physician: Annotated[str, _PSEUDONYM]
-    change: Annotated[float, _CHANGED]
-    low: Annotated[float, _CHANGED]
-    high: Annotated[float, _CHANGED]
-    shrunken: Annotated[float, _CHANGED]
-    probability: Annotated[float, _CHANGED]
+    stratified_by: Annotated[str, RULES.asked]
+    physician: Annotated[str, RULES.pseudonym]
+    change: Annotated[float, RULES.changed]
+    low: Annotated[float, RULES.changed]
+    high: Annotated[float, RULES.changed]
+    shrunken: Annotated[float, RULES.changed]
+    probability: Annotated[float, RULES.changed]
 
 
-@dataclass(frozen=True)
 class JointRow(_Banded):
     """A decider's decisions together; see :class:`Joint`."""
 
-    physician: Annotated[str, _PSEUDONYM]
-    differ: Annotated[float | None, _JOINT]
-    differ_low: Annotated[float | None, _JOINT]
-    differ_high: Annotated[float | None, _JOINT]
-    differ_apart: Annotated[float | None, _JOINT]
-    n_differences: Annotated[float | None, _JOINT]
-    n_differences_low: Annotated[float | None, _JOINT]
-    n_differences_high: Annotated[float | None, _JOINT]
+    physician: Annotated[str, RULES.pseudonym]
+    differ: Annotated[float | None, RULES.joint]
+    differ_low: Annotated[float | None, RULES.joint]
+    differ_high: Annotated[float | None, RULES.joint]
+    differ_apart: Annotated[float | None, RULES.joint]
+    n_differences: Annotated[float | None, RULES.joint]
+    n_differences_low: Annotated[float | None, RULES.joint]
+    n_differences_high: Annotated[float | None, RULES.joint]
     band_low: Annotated[float | None, "follows from what is told of the decisions"]
     band_high: Annotated[float | None, "follows from what is told of the decisions"]
     reportable: Annotated[bool, "whether the figures are shown"]
@@ -184,33 +157,31 @@ class JointRow(_Banded):
     _most = 1.0
 
 
-@dataclass(frozen=True)
 class DecisionRow(_Banded):
     """A decider in one of several decisions."""
 
-    physician: Annotated[str, _PSEUDONYM]
-    decision: Annotated[str, _COLUMN]
-    n_patients: Annotated[int | None, _AS_ALONE]
-    discordance: Annotated[float | None, _AS_ALONE]
-    low: Annotated[float | None, _AS_ALONE]
-    high: Annotated[float | None, _AS_ALONE]
-    band_low: Annotated[float | None, _AS_ALONE]
-    band_high: Annotated[float | None, _AS_ALONE]
-    reportable: Annotated[bool, _AS_ALONE]
+    physician: Annotated[str, RULES.pseudonym]
+    decision: Annotated[str, RULES.column]
+    n_patients: Annotated[int | None, RULES.as_alone]
+    discordance: Annotated[float | None, RULES.as_alone]
+    low: Annotated[float | None, RULES.as_alone]
+    high: Annotated[float | None, RULES.as_alone]
+    band_low: Annotated[float | None, RULES.as_alone]
+    band_high: Annotated[float | None, RULES.as_alone]
+    reportable: Annotated[bool, RULES.as_alone]
     across: Annotated[float | None, "hidden unless reportable in this decision; rounded"]
-    given: Annotated[float | None, _JOINT]
+    given: Annotated[float | None, RULES.joint]
 
 
-@dataclass(frozen=True)
-class PairRow:
+class PairRow(Record):
     """How a decider takes two decisions together."""
 
-    physician: Annotated[str, _PSEUDONYM]
-    first: Annotated[str, _COLUMN]
-    second: Annotated[str, _COLUMN]
-    correlation: Annotated[float | None, f"{_JOINT} to 0.05"]
-    low: Annotated[float | None, f"{_JOINT} to 0.05"]
-    high: Annotated[float | None, f"{_JOINT} to 0.05"]
+    physician: Annotated[str, RULES.pseudonym]
+    first: Annotated[str, RULES.column]
+    second: Annotated[str, RULES.column]
+    correlation: Annotated[float | None, f"{RULES.joint} to 0.05"]
+    low: Annotated[float | None, f"{RULES.joint} to 0.05"]
+    high: Annotated[float | None, f"{RULES.joint} to 0.05"]
 
 
 Row = TypeVar("Row")
@@ -220,17 +191,14 @@ _DTYPES = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 
 
 def rows_of(table: pl.DataFrame, kind: type[Row]) -> tuple[Row, ...]:
-    """Return the rows of a table as their type."""
-    return tuple(kind(**row) for row in table.iter_rows(named=True))
+    """Return the rows of a table as their type; what that does not declare is left out."""
+    return tuple(kind(*row) for row in table.select(*schema_of(kind)).iter_rows())
 
 
 def schema_of(kind: type) -> dict[str, type[pl.DataType]]:
     """Return the columns of a type of rows, and what they hold in a table."""
-    schema = {}
-    for name, hint in get_type_hints(kind).items():
-        (own,) = (each for each in get_args(hint) or (hint,) if each is not NoneType)
-        schema[name] = _DTYPES[own]
-    return schema
+    hints = get_type_hints(kind).items()  # what may be missing is declared as `type | None`
+    return {name: _DTYPES[(get_args(hint) or (hint,))[0]] for name, hint in hints}
 
 
 def frame_of(rows: Sequence[object], kind: type) -> pl.DataFrame:
@@ -240,8 +208,7 @@ def frame_of(rows: Sequence[object], kind: type) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=schema)
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Record):
     """A figure with the ends of its interval, of 95 % unless said otherwise; None where unknown.
 
     It has the rule of the field that it is.
@@ -252,18 +219,16 @@ class Figure:
     high: float | None = None
 
 
-@dataclass(frozen=True)
-class Noise:
+class Noise(Record):
     """Why two deciders decide differently for one patient: system = level + pattern + occasion."""
 
-    system: Annotated[Figure, _NOISE]
-    level: Annotated[Figure, _NOISE]
-    pattern: Annotated[Figure, _NOISE]
-    occasion: Annotated[Figure, _NOISE]
+    system: Annotated[Figure, RULES.noise]
+    level: Annotated[Figure, RULES.noise]
+    pattern: Annotated[Figure, RULES.noise]
+    occasion: Annotated[Figure, RULES.noise]
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Record):
     """All deciders together.
 
     `discordance` is the mean over their patients, `spread` the standard deviation of their true
@@ -274,49 +239,45 @@ class Group:
     was decided differently, and `share_not_inconsistency` what of the discordance it leaves.
     """
 
-    discordance: Annotated[Figure, _MEAN]
-    spread: Annotated[Figure, _SPREAD]
+    discordance: Annotated[Figure, RULES.mean]
+    spread: Annotated[Figure, RULES.spread]
     differences: Annotated[str | None, "one of three words, over all physicians"]
-    matters: Annotated[float, _ASKED]
+    matters: Annotated[float, RULES.asked]
     needed: Annotated[int | None, "a number of patients, two digits"]
-    explained: Annotated[Figure | None, _NOISE]
-    noise: Annotated[Noise | None, f"{_NOISE}; missing where that is more than 0.05"]
-    contradiction: Annotated[float | None, _ALL]
-    share_not_inconsistency: Annotated[float | None, _ALL]
-    with_rate: Annotated[float | None, f"one digit, {_SHOWN}"]
-    with_half: Annotated[float | None, f"one digit, {_SHOWN}"]
+    explained: Annotated[Figure | None, RULES.noise]
+    noise: Annotated[Noise | None, f"{RULES.noise}; missing where that is more than 0.05"]
+    contradiction: Annotated[float | None, RULES.all]
+    share_not_inconsistency: Annotated[float | None, RULES.all]
+    with_rate: Annotated[float | None, f"one digit, {RULES.shown}"]
+    with_half: Annotated[float | None, f"one digit, {RULES.shown}"]
 
 
-@dataclass(frozen=True)
-class KindOfPatients:
+class KindOfPatients(Record):
     """A kind of patients, its shares of patients and of the discordance, and its own level."""
 
     when: Annotated[str, "cuts between groups of 30 patients or more"]
-    patients: Annotated[float | None, f"{_NOISE}; left out where few were decided one way"]
-    discordance: Annotated[float | None, f"{_NOISE}; left out where few were decided one way"]
-    level: Annotated[float | None, f"{_NOISE}; left out where few were decided one way"]
+    patients: Annotated[float | None, f"{RULES.noise}; left out where few were decided one way"]
+    discordance: Annotated[float | None, f"{RULES.noise}; left out where few were decided one way"]
+    level: Annotated[float | None, f"{RULES.noise}; left out where few were decided one way"]
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(Record):
     """Where the discordance lies: in close calls, who could be decided either way, and in kinds."""
 
-    close_patients: Annotated[float | None, _NOISE]
-    close_discordance: Annotated[float | None, _NOISE]
+    close_patients: Annotated[float | None, RULES.noise]
+    close_discordance: Annotated[float | None, RULES.noise]
     kinds: tuple[KindOfPatients, ...]
 
 
-@dataclass(frozen=True)
-class LeftOut:
+class LeftOut(Record):
     """The group's discordance without a covariate, and with one more reason as strong as it."""
 
-    covariate: Annotated[str, _COLUMN]
+    covariate: Annotated[str, RULES.column]
     without: Annotated[float | None, "in proportion to the group's figure, two digits"]
     lowered: Annotated[float | None, "in proportion to the group's figure, two digits"]
 
 
-@dataclass(frozen=True)
-class Unrecorded:
+class Unrecorded(Record):
     """How far a reason could go that is not recorded, the strongest covariate first."""
 
     words: Annotated[str, "the same in words"]
@@ -324,22 +285,20 @@ class Unrecorded:
     n_tried: Annotated[int, "a number of columns"]
 
 
-@dataclass(frozen=True)
-class Stratum:
+class Stratum(Record):
     """A subgroup or period over all deciders.
 
     `alike` is as if as many were decided for in every stratum; periods may have their `noise`.
     """
 
-    stratum: Annotated[str, _LEVELS]
-    rate: Annotated[float | None, _LEVELS]
-    discordance: Annotated[Figure, _LEVELS]
-    alike: Annotated[Figure, _LEVELS] = Figure()
-    noise: Annotated[Noise | None, _LEVELS] = None
+    stratum: Annotated[str, RULES.levels]
+    rate: Annotated[float | None, RULES.levels]
+    discordance: Annotated[Figure, RULES.levels]
+    alike: Annotated[Figure, RULES.levels] = Figure()
+    noise: Annotated[Noise | None, RULES.levels] = None
 
 
-@dataclass(frozen=True)
-class Strata:
+class Strata(Record):
     """Subgroups of a column, or periods, compared; `strata` are those that may be shown.
 
     `p_value` is of the test that they do not differ. The `change` is from the first to the last,
@@ -347,26 +306,24 @@ class Strata:
     """
 
     strata: tuple[Stratum, ...]
-    n_left_out: Annotated[int, _LEVELS]
-    p_value: Annotated[float | None, _LEVELS]
-    change: Annotated[Figure, _LEVELS] = Figure()
-    probability: Annotated[float | None, _LEVELS] = None
+    n_left_out: Annotated[int, RULES.levels]
+    p_value: Annotated[float | None, RULES.levels]
+    change: Annotated[Figure, RULES.levels] = Figure()
+    probability: Annotated[float | None, RULES.levels] = None
     lines: Annotated[tuple[str, ...], "the same in words"] = ()
-    rule_changed: Annotated[bool | None, _LEVELS] = None
-    n_changed: Annotated[int | None, _LEVELS] = None
+    rule_changed: Annotated[bool | None, RULES.levels] = None
+    n_changed: Annotated[int | None, RULES.levels] = None
 
 
-@dataclass(frozen=True)
-class Dependence:
+class Dependence(Record):
     """Predicted share decided for at a value of a covariate."""
 
-    covariate: Annotated[str, _COLUMN]
+    covariate: Annotated[str, RULES.column]
     value: Annotated[float, "mean of as many patients as the smallest count, three digits"]
     share: Annotated[float | None, "mean prediction over a sample, three digits"]
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(Record):
     """A leaf of the tree that sums the rule up; `words` say a share that is hidden."""
 
     when: Annotated[str, "cuts between groups of 30 patients or more"]
@@ -375,34 +332,31 @@ class Leaf:
     words: Annotated[str, "the same in words"]
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Record):
     """The rule that the data suggest: how well it predicts, by what, and as a small tree.
 
     The `importance` of a covariate is how much worse decisions are predicted without it (area under
     ROC).
     """
 
-    auc: Annotated[float | None, _HELD_OUT] = None
-    importance: Annotated[Mapping[str, float], _HELD_OUT] = field(default_factory=dict)
+    auc: Annotated[float | None, RULES.held_out] = None
+    importance: Annotated[Mapping[str, float], RULES.held_out] = field(default_factory=dict)
     dependence: tuple[Dependence, ...] = ()
     tree: tuple[Leaf, ...] = ()
 
 
-@dataclass(frozen=True)
-class OwnRule:
+class OwnRule(Record):
     """A covariate that a decider weighs in another way than the others, and how."""
 
-    physician: Annotated[str, _PSEUDONYM]
-    covariate: Annotated[str, _COLUMN]
-    how: Annotated[str, _OWN_RULE]
+    physician: Annotated[str, RULES.pseudonym]
+    covariate: Annotated[str, RULES.column]
+    how: Annotated[str, RULES.own_rule]
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Record):
     """A column of the table: what it was used as, and what was done to it."""
 
-    column: Annotated[str, _COLUMN]
+    column: Annotated[str, RULES.column]
     use: Annotated[str, "one of a few words"]
     kind: Annotated[str | None, "one of a few words"]
     missing: Annotated[str, "a range where it, or the rest, is small"]
@@ -410,17 +364,15 @@ class Column:
     note: Annotated[str, "what was done to the column; no count below the smallest"]
 
 
-@dataclass(frozen=True)
-class DecisionColumn:
+class DecisionColumn(Record):
     """The column of the decision, the value that counts as yes, and the other."""
 
-    column: Annotated[str, _COLUMN]
+    column: Annotated[str, RULES.column]
     positive: Annotated[str, "a value of the column"]
     negative: Annotated[str, "values of the column"]
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Record):
     """What the check of the table found; counts are rounded or given as ranges.
 
     `leaks` are columns that may give the decision away, and why.
@@ -432,32 +384,30 @@ class Check:
     n_physicians: Annotated[int, "all physicians"]
     n_physicians_with_few_patients: Annotated[int, "how many, not who"]
     n_physicians_measurable: Annotated[int, "how many, not who"]
-    min_panel: Annotated[int, _ASKED]
-    smallest_cell: Annotated[int, _ASKED]
+    min_panel: Annotated[int, RULES.asked]
+    smallest_cell: Annotated[int, RULES.asked]
     decision: DecisionColumn
-    decision_share: Annotated[float | None, _SHARE]
-    covariates: Annotated[tuple[str, ...], _COLUMN]
+    decision_share: Annotated[float | None, RULES.share]
+    covariates: Annotated[tuple[str, ...], RULES.column]
     columns: tuple[Column, ...]
-    missing_policy: Annotated[str, _ASKED]
+    missing_policy: Annotated[str, RULES.asked]
     missing: Annotated[str, "'some' where a part of it is small"]
     dropped: Annotated[tuple[str, ...], "a range where it is small"]
     leaks: Annotated[Mapping[str, str], "by column, why it is suspicious; two digits at the most"]
-    method: Annotated[str, _ASKED]
+    method: Annotated[str, RULES.asked]
     estimated_seconds: Annotated[float, "follows from rounded sizes"]
     estimated_memory_mb: Annotated[int, "follows from rounded sizes"]
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Record):
     """How far patients of a pair differ in a covariate, and patients drawn at random."""
 
-    covariate: Annotated[str, _COLUMN]
-    within_pairs: Annotated[float | None, f"three digits, {_SHOWN}"]
-    at_random: Annotated[float | None, _COVARIATES]
+    covariate: Annotated[str, RULES.column]
+    within_pairs: Annotated[float | None, f"three digits, {RULES.shown}"]
+    at_random: Annotated[float | None, RULES.covariates]
 
 
-@dataclass(frozen=True)
-class Distances:
+class Distances(Record):
     """Share of pairs whose distance lies between two edges."""
 
     lower: Annotated[float, "edge of a bin"]
@@ -465,8 +415,7 @@ class Distances:
     share: Annotated[float, "bins merged until none is small"]
 
 
-@dataclass(frozen=True)
-class SweepStep:
+class SweepStep(Record):
     """What other calipers would have given."""
 
     fraction: Annotated[float, "steps that set few pairs apart are left out; two digits"]
@@ -474,25 +423,22 @@ class SweepStep:
     mean_discordance: Annotated[float | None, "two digits"]
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(Record):
     """Rank correlation of two methods."""
 
-    method: Annotated[str, _ASKED]
-    other: Annotated[str, _ASKED]
-    spearman: Annotated[float | None, f"two digits, {_SHOWN}"]
+    method: Annotated[str, RULES.asked]
+    other: Annotated[str, RULES.asked]
+    spearman: Annotated[float | None, f"two digits, {RULES.shown}"]
 
 
-@dataclass(frozen=True)
-class Calibration:
+class Calibration(Record):
     """Predicted and observed share of a bin."""
 
     predicted: Annotated[float, "bins with few or nearly all are left out; three digits"]
     observed: Annotated[float, "bins with few or nearly all are left out; three digits"]
 
 
-@dataclass(frozen=True)
-class Diagnostics:
+class Diagnostics(Record):
     """Tables that tell whether to believe the result; empty where they do not apply.
 
     `attrition` is what became of each decider's patients when pairs were formed: patients by part.
@@ -503,19 +449,18 @@ class Diagnostics:
 
     love: tuple[Difference, ...] = ()
     distances: tuple[Distances, ...] = ()
-    attrition: Annotated[Mapping[str, Mapping[str, int]], _PARTS] = field(default_factory=dict)
+    attrition: Annotated[Mapping[str, Mapping[str, int]], RULES.parts] = field(default_factory=dict)
     sweep: tuple[SweepStep, ...] = ()
     agreement: tuple[Agreement, ...] = ()
-    balance: Annotated[Mapping[str, float | None], _COVARIATES] = field(default_factory=dict)
-    overlap: Annotated[Mapping[str, float], _OF_SIZES] = field(default_factory=dict)
+    balance: Annotated[Mapping[str, float | None], RULES.covariates] = field(default_factory=dict)
+    overlap: Annotated[Mapping[str, float], RULES.of_sizes] = field(default_factory=dict)
     calibration: tuple[Calibration, ...] = ()
-    split_half_reliability: Annotated[float | None, f"three digits, {_SHOWN}"] = None
+    split_half_reliability: Annotated[float | None, f"three digits, {RULES.shown}"] = None
     surely_eligible: Annotated[float | None, "two digits, over all patients"] = None
     surely_not_eligible: Annotated[float | None, "two digits, over all patients"] = None
 
 
-@dataclass(frozen=True)
-class Review:
+class Review(Record):
     """What blind review of pairs found: the discordance among pairs judged comparable.
 
     `n_pairs` were judged, `n_left` have no answer. `record` is the discordance of all pairs alike
@@ -526,20 +471,19 @@ class Review:
     called.
     """
 
-    discordance: Annotated[Figure, _REVIEWED]
+    discordance: Annotated[Figure, RULES.reviewed]
     n_pairs: Annotated[int, "told in blocks of twenty or more"]
     record: Annotated[float, "two digits, over all pairs"]
     step: Annotated[float, "how far the figure was rounded"]
     n_left: Annotated[int, "told in blocks of twenty or more"] = 0
-    explained: Annotated[float | None, _REVIEWED] = None
-    reasons: Annotated[Mapping[str, float | None], _REASONS] = field(default_factory=dict)
-    unsure: Annotated[Figure | None, f"{_REVIEWED}; missing where unsure pairs are few"] = None
-    agreement: Annotated[Figure | None, _KAPPA] = None
-    physicians: Annotated[Mapping[str, Figure], _REVIEWED] = field(default_factory=dict)
+    explained: Annotated[float | None, RULES.reviewed] = None
+    reasons: Annotated[Mapping[str, float | None], RULES.reasons] = field(default_factory=dict)
+    unsure: Annotated[Figure | None, f"{RULES.reviewed}; missing where unsure pairs are few"] = None
+    agreement: Annotated[Figure | None, RULES.kappa] = None
+    physicians: Annotated[Mapping[str, Figure], RULES.reviewed] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Decision:
+class Decision(Record, eq=False, kw_only=True):
     """What is published of one decision; what does not apply or was not asked for is None.
 
     `claim` is how the method's figure is read ("at most", "about"), `compared` what stands behind
@@ -549,16 +493,16 @@ class Decision:
     and `changes`.
     """
 
-    decision: Annotated[str, _COLUMN]
+    decision: Annotated[str, RULES.column]
     verdict: Annotated[str, "one of five words"]
-    verdict_reasons: Annotated[tuple[str, ...], _ALL]
-    method: Annotated[str, _ASKED]
-    claim: Annotated[str, _FIXED]
-    compared: Annotated[str, _FIXED]
+    verdict_reasons: Annotated[tuple[str, ...], RULES.all]
+    method: Annotated[str, RULES.asked]
+    claim: Annotated[str, RULES.fixed]
+    compared: Annotated[str, RULES.fixed]
     n_physicians: Annotated[int, "all physicians"]
-    n_reportable: Annotated[int, _IN_TABLE] = 0
-    n_ranked: Annotated[int, _IN_TABLE] = 0
-    n_banded: Annotated[int, _IN_TABLE] = 0
+    n_reportable: Annotated[int, RULES.in_table] = 0
+    n_ranked: Annotated[int, RULES.in_table] = 0
+    n_banded: Annotated[int, RULES.in_table] = 0
     barred_by: Annotated[tuple[str, ...], "names of limits that were asked for"] = ()
     n_patients_shown: Annotated[int, "sum of the panel sizes that are shown"]
     group: Annotated[Group | None, "missing where nobody has a score"] = None
@@ -590,33 +534,30 @@ class Decision:
         return frame_of(self.physicians, PhysicianRow)
 
 
-@dataclass(frozen=True)
-class JointDecision:
+class JointDecision(Record):
     """A decision over all patients; `given` is among those also alike in the ones before it."""
 
-    decision: Annotated[str, _COLUMN]
-    discordance: Annotated[float | None, _NOISE]
-    given: Annotated[float | None, _NOISE]
+    decision: Annotated[str, RULES.column]
+    discordance: Annotated[float | None, RULES.noise]
+    given: Annotated[float | None, RULES.noise]
 
 
-@dataclass(frozen=True)
-class JointPair:
+class JointPair(Record):
     """Two decisions: the share that got both, and what covariates explain of it.
 
     `correlation` is of what they leave unexplained; `steadiness` the correlation over deciders of
     how closely they go with colleagues.
     """
 
-    first: Annotated[str, _COLUMN]
-    second: Annotated[str, _COLUMN]
-    together: Annotated[float | None, _SOME_BELOW] = None
-    expected: Annotated[float | None, _SOME_BELOW] = None
-    correlation: Annotated[Figure, _NOISE] = Figure()
+    first: Annotated[str, RULES.column]
+    second: Annotated[str, RULES.column]
+    together: Annotated[float | None, RULES.some_below] = None
+    expected: Annotated[float | None, RULES.some_below] = None
+    correlation: Annotated[Figure, RULES.noise] = Figure()
     steadiness: Annotated[float | None, "over all physicians, one digit"] = None
 
 
-@dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(Record, eq=False):
     """What several decisions say together.
 
     `differ` is the probability that two comparable patients differ in at least one decision,
@@ -626,11 +567,11 @@ class Joint:
     `given` (see :class:`JointDecision`).
     """
 
-    differ: Annotated[Figure, _NOISE]
-    differ_apart: Annotated[float | None, _NOISE]
-    n_differences: Annotated[Figure, _NOISE]
-    n_reportable: Annotated[int, _IN_TABLE]
-    n_banded: Annotated[int, _IN_TABLE]
+    differ: Annotated[Figure, RULES.noise]
+    differ_apart: Annotated[float | None, RULES.noise]
+    n_differences: Annotated[Figure, RULES.noise]
+    n_reportable: Annotated[int, RULES.in_table]
+    n_banded: Annotated[int, RULES.in_table]
     decisions: tuple[JointDecision, ...]
     pairs: tuple[JointPair, ...]
     physicians: tuple[JointRow, ...]
@@ -638,8 +579,7 @@ class Joint:
     pairs_by_physician: tuple[PairRow, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Published:
+class Published(Record, eq=False):
     """All that is published of a measurement.
 
     Attributes
@@ -658,7 +598,7 @@ class Published:
 
     version: Annotated[str, "of intravar"]
     source: Annotated[str, "name of the file, or the address without a password"]
-    request: Annotated[Request, _ASKED]
+    request: Annotated[Request, RULES.asked]
     decisions: tuple[Decision, ...]
     joint: Annotated[Joint | None, "missing with one decision"] = None
 

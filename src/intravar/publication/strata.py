@@ -15,21 +15,18 @@ from intravar.inference.contrasts import changes_together
 from intravar.inference.intervals import LEVEL
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import claim_of
-from intravar.measurement.sentences import SEEN_BY_TWO, WHY_DIFFERENT
 from intravar.measurement.wider.strata import Strata as MeasuredStrata
 from intravar.publication import hiding
 from intravar.publication.group import published_noise
 from intravar.publication.hiding import PublishedScores
 from intravar.publication.results import ChangeRow, Figure, Strata, Stratum, StratumRow, rows_of
+from intravar.publication.sentences import SURE, course_lines, strata_lines
 from intravar.request import MATTERS
-from intravar.tables import MOST_DISCORDANCE, hundred, most
-from intravar.wording import USUAL, Words
+from intravar.tables import MOST_DISCORDANCE
 
 if TYPE_CHECKING:
     from intravar.publication.joint import HiddenAcross
 
-#: Probability from which on a change is called one.
-SURE = 0.95
 #: Standard errors from one end of an interval to the other.
 _WIDTH = 2 * float(norm.ppf(0.5 + LEVEL / 2))
 
@@ -54,28 +51,28 @@ def published_subgroups(
     }
     unmeasured = set(every) - {every[at] for at in published.measured.tolist()}
     words, claim = request.words, claim_of(measurement.main.evidence)
-    fields: dict[str, Any] = {"by": None, "course": None, "strata": (), "changes": ()}
+    fields: dict[str, Any] = {"strata": (), "changes": ()}
     for stratified_by, strata in sorted(asked.items()):
         hidden = unmeasured | unsafe_physicians(strata, panels, smallest)
         hidden |= set() if across is None else across.strata[stratified_by]
         cells, changes = strata_tables(stratified_by, strata, names, hidden, smallest)
         fields["strata"] += rows_of(cells, StratumRow)
         fields["changes"] += rows_of(changes, ChangeRow)
-        if stratified_by == "by" or measurement.periods is None:
-            compared = published_strata(strata, smallest, hidden=bool(hidden), claim=claim)
+        periods = measurement.periods if stratified_by == "period" else None
+        noise = {} if periods is None else dict(zip(strata.names, periods.noise, strict=True))
+        compared = published_strata(strata, smallest, hidden=bool(hidden), noise=noise, claim=claim)
+        if periods is None:
             lines = strata_lines(compared, words.label(str(request.by)), words, claim)
             fields["by"] = replace(compared, lines=tuple(lines))
             continue
-        periods, own = measurement.periods, changes["probability"]
-        noise = dict(zip(strata.names, periods.noise, strict=True))
-        compared = published_strata(strata, smallest, hidden=bool(hidden), noise=noise, claim=claim)
+        column, own = f"period of {words.label(str(request.date))}", changes["probability"]
+        lines = strata_lines(compared, column, words, claim)
         compared = replace(
             compared,
             rule_changed=periods.rule_changed if len(compared.strata) > 1 else None,
             n_changed=int((own >= SURE).sum()) if len(own) else None,
         )
-        column = f"period of {words.label(str(request.date))}"
-        lines = strata_lines(compared, column, words, claim) + course_lines(compared, words, claim)
+        lines += course_lines(compared, words, claim)
         fields["course"] = replace(compared, lines=tuple(lines))
     return fields
 
@@ -185,75 +182,3 @@ def strata_tables(
         known.with_columns(pl.Series(name, each) for name, each in shrunken.items()), names
     ).select(*first, columns.round(digits))
     return cells.sort("physician", "stratum"), changes.sort("physician")
-
-
-def strata_lines(
-    published: Strata, column: str, words: Words = USUAL, claim: str = "about"
-) -> list[str]:
-    r"""Say in words how subgroups compare, by figures or upper limits as the `claim` says.
-
-    Examples
-    --------
-    >>> levels = [Stratum("F", 0.5, Figure(0.2), Figure(0.21))]
-    >>> levels += [Stratum("M", 0.5, Figure(0.3), Figure(0.27))]
-    >>> print("\n".join(strata_lines(Strata(tuple(levels), 0, 0.001), "sex")))
-    By sex, of 100 pairs of comparable patients so many get different decisions: F 20, M 30.
-    On similar patients: F 21, M 27. They differ (p = 0.001).
-    """
-    rows, fill = published.strata, words.fill
-    if not rows:
-        why = "because in at least one of them few {cases} were decided one way."
-        return [fill("By {column}: nothing can be shown, " + why, column=column)]
-    crude = ", ".join(f"{row.stratum} {hundred(row.discordance.value, claim)}" for row in rows)
-    begin = "By {column}, of 100 pairs of comparable {cases} {much}so many get different decisions"
-    lines = [fill(begin + ": {crude}.", column=column, crude=crude, much=most(claim))]
-    if published.n_left_out:
-        lines.append(f"{published.n_left_out} are left out because of small numbers.")
-    if published.p_value is not None:
-        alike = ", ".join(f"{row.stratum} {hundred(row.alike.value, claim)}" for row in rows)
-        differ = "They differ" if published.p_value < 1 - SURE else "That they differ is not shown"
-        lines.append(f"On similar {words.cases}: {alike}. {differ} (p = {published.p_value:g}).")
-    elif len(rows) > 1:
-        no = "for some two of them, no {decider} has similar {cases} in both."
-        lines.append(fill("They cannot all be compared: " + no))
-    return lines
-
-
-def course_lines(published: Strata, words: Words = USUAL, claim: str = "about") -> list[str]:
-    """Say in words what became of the physicians over time."""
-    change, lines = published.change, []
-    if change.value is None:
-        return []
-    if published.rule_changed:
-        lines.append(
-            "What is decided depends on when: the rule changed. Each period is measured by its own."
-        )
-    low, value, high = (
-        f"{round(100 * (each or 0.0)):+d}" for each in (change.low, change.value, change.high)
-    )
-    how = "no change of consistency that matters is shown"
-    if (published.probability or 0) >= SURE:
-        how = f"{{deciders}} became {'less' if change.value > 0 else 'more'} consistent"
-    moved = f": {value} [{low}, {high}] of 100 pairs from the first to the last."
-    lines.append(words.fill("On {cases} alike, " + how) + moved)
-    if published.n_changed is not None:
-        lines.append(
-            words.fill(
-                "Of single {deciders} whose periods are shown, {n} changed by more than {matters} "
-                "of 100 with a probability of {sure} % or more, many having been looked at.",
-                n=published.n_changed,
-                matters=hundred(MATTERS),
-                sure=hundred(SURE),
-            )
-        )
-    ends = published.strata[0], published.strata[-1]
-    noise = [each.noise for each in ends if each.noise is not None]
-    if len(noise) < len(ends):
-        return lines
-    parts = []
-    for part, why in WHY_DIFFERENT.items():
-        shares = (hundred(2 * (getattr(each, part).value or 0.0), claim) for each in noise)
-        parts.append(f"{', then '.join(shares)}, because {words.fill(why)}")
-    begin = f"Of 100 {words.fill(SEEN_BY_TWO)}, {most(claim)}so many would be decided differently"
-    when = ", then ".join(each.stratum for each in ends)
-    return [*lines, f"{begin} ({when}): {'; '.join(parts)}."]

@@ -15,8 +15,8 @@ import polars as pl
 from intravar.errors import InputError, errors_in
 from intravar.inference.intervals import LEVEL
 from intravar.publication import results as published_results
-from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Figure
+from intravar.publication.sentences import review_lines, review_sentence
 from intravar.review import store
 from intravar.review.estimate import Kind, estimate, pooled_estimates
 from intravar.seeds import stream

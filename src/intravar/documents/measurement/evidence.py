@@ -10,8 +10,8 @@ from intravar.documents.charts import NARROW, Dot, Labelled, Plot
 from intravar.documents.measurement.deciders import left_out
 from intravar.measurement.rule import day_of
 from intravar.measurement.sentences import MAY_BE_READ
-from intravar.publication.findings import location_lines
 from intravar.publication.results import Decision
+from intravar.publication.sentences import location_lines
 from intravar.tables import Table, number, table_of
 from intravar.wording import Words
 

@@ -8,9 +8,8 @@ from intravar.documents.charts import Drawing
 from intravar.documents.measurement import deciders
 from intravar.measurement import sentences
 from intravar.measurement.verdict import LITTLE_EXPLAINED, NOTHING, UNRANKED
-from intravar.publication.findings import location_lines, review_sentence
-from intravar.publication.group import differences_line
 from intravar.publication.results import Decision
+from intravar.publication.sentences import differences_line, location_lines, review_sentence
 from intravar.tables import hundred, hundredths, most
 from intravar.wording import Words, agree, capital
 

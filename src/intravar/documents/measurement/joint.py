@@ -8,8 +8,8 @@ from intravar.documents.charts import Dot, Labelled
 from intravar.documents.measurement.deciders import axis_of
 from intravar.documents.measurement.first import next_steps, not_meant, pairs_picture
 from intravar.measurement.verdict import NOTHING
-from intravar.publication.joint import NOT_SHOWN, joint_lines
 from intravar.publication.results import Band, Figure, Joint, Published
+from intravar.publication.sentences import NOT_SHOWN, joint_lines
 from intravar.tables import Table, hundred, hundreds, most, number, of_pairs, table_of
 from intravar.wording import Words, capital
 

@@ -18,9 +18,9 @@ from intravar.documents.measurement.cases import NO_CASES
 from intravar.documents.measurement.deciders import axis_of, decider_table
 from intravar.estimators.base import described
 from intravar.measurement.verdict import NOTHING
-from intravar.publication.findings import review_lines, review_sentence
 from intravar.publication.results import Column, Decision, Published, Strata
 from intravar.publication.results import Figure as Share
+from intravar.publication.sentences import review_lines, review_sentence
 from intravar.tables import MOST_WIDE, Table, hundred, hundreds, most, of_pairs, table_of
 from intravar.wording import Words, capital
 
