@@ -9,6 +9,7 @@ from intravar.preparation.check import Check
 from intravar.publication.hiding import few, is_small, part_is_safe, shown
 from intravar.publication.results import Check as PublishedCheck
 from intravar.publication.results import Column, DecisionColumn
+from intravar.publication.sentences import saying
 from intravar.wording import agree
 
 #: Different values beyond which their number comes close to that of the rows.
@@ -20,34 +21,32 @@ SOME = "some"
 def check_lines(check: Check, *, several: bool = False) -> list[str]:
     """Say in words what was found, without small counts; see :func:`published_check`."""
     published, words = published_check(check, several=several), check.request.words
-    n, few_patients = published.n_physicians, published.n_physicians_with_few_patients
-    about = "about " if published.smallest_cell > 1 else ""
-    sizes = []
-    if few_patients < n:
-        known = words.counted(n - few_patients)
-        sizes.append(f"{about}{published.n_patients:,} {words.cases} of {known}")
-    if few_patients:
-        each = agree(few_patients, "", " each")
-        size = f"{few(published.smallest_cell)} {words.cases}{each}"
-        sizes.append(f"{words.counted(few_patients)} with {size}")
-    covariates, columns = check.prepared.covariates, check.prepared.origin
+    say, prepared, decision = saying("check", words), check.prepared, published.decision
+    n, n_few = published.n_physicians, published.n_physicians_with_few_patients
+    about, sizes = "about " if published.smallest_cell > 1 else "", []
+    if n_few < n:
+        who = words.counted(n - n_few)
+        sizes.append(say("sizes", about=about, n=published.n_patients, who=who))
+    if n_few:
+        each, size = agree(n_few, "", " each"), few(published.smallest_cell)
+        sizes.append(say("few", who=words.counted(n_few), few=size, each=each))
     share = "nearly all or nearly none"
     if published.decision_share is not None:
         share = f"{100 * published.decision_share:.0f} %"
-    coded = f", coded in {len(columns)} columns" if len(columns) != len(covariates) else ""
+    n_covariates, n_coded = len(prepared.covariates), len(prepared.origin)
+    coded = say("coded", n=n_coded) if n_coded != n_covariates else ""
+    measurable = {"n": published.n_physicians_measurable, "fewest": published.min_panel}
     lines = [
         ", and ".join(sizes),
         *_panel_lines(check),
-        f"decision '{published.decision.column}': '{published.decision.positive}' for {share} of "
-        f"all {words.cases} in the table",
-        f"{len(covariates)} covariates in use{coded}",
-        f"missing values: {published.missing}",
+        say("decision", column=decision.column, positive=decision.positive, share=share),
+        say("covariates", n=n_covariates, coded=coded),
+        say("missing", missing=published.missing),
         *(f"dropped: {line}" for line in published.dropped),
-        *([check.prepared.about_copies] if check.prepared.about_copies else []),
+        *([prepared.about_copies] if prepared.about_copies else []),
         *check.same_lines(),
-        f"{published.n_physicians_measurable:,} of {words.counted(n)} in the table can have a "
-        f"figure ({published.min_panel} {words.cases} or more)",
-        f"measuring with {check.method} will take {check.cost.here().in_words()}",
+        say("measurable", who=words.counted(n), **measurable),
+        say("cost", method=check.method, cost=check.cost.here().in_words()),
     ]
     return [*map(words.said, lines), *(f"read with {note}" for note in check.notes)]
 
@@ -156,27 +155,21 @@ def _panel_lines(check: Check) -> list[str]:
         max(round(value, -1), bar) if bar > 1 else value
         for value in (min(sizes), int(median(sizes)), max(sizes))
     )
-    cases = check.request.words.cases
+    say = saying("check", check.request.words)
     if low == high:
-        return [f"panels of {'about ' if bar > 1 else ''}{low:,} {cases}"]
-    return [f"panels of {low:,} to {high:,} {cases}, {middle:,} in the middle"]
+        return [say("panels_alike", about="about " if bar > 1 else "", low=low)]
+    return [say("panels", low=low, high=high, middle=middle)]
 
 
 def _missing_line(check: Check, *, several: bool = False) -> str:
     policy, filled = check.request.missing, check.prepared.filled
-    smallest = check.request.smallest_cell
+    say, smallest = saying("missing", check.request.words), check.request.smallest_cell
     if policy == "drop":
         dropped = check.prepared.dropped.get("a covariate is missing", 0)
-        cost = _counted(check, dropped, several=several)
-        return f"{cost} {check.request.words.cases} with one were left out"
+        return say("drop", n=_counted(check, dropped, several=several))
     if not filled:
-        return "none among the covariates"
+        return say("none")
     few = several or any(is_small(count, smallest) for count in filled.values())
     count = SOME if few else f"{sum(filled.values()):,}"
-    how = (
-        "filled with the median and marked in columns of their own; categories get a level"
-        if policy == "indicator"
-        else "filled with the median or the most frequent category, without a mark"
-    )
-    covariates = agree(len(filled), "covariate", "covariates")
-    return f"{count} cells in {len(filled)} {covariates} {how}"
+    columns = f"{len(filled)} {agree(len(filled), 'covariate', 'covariates')}"
+    return say("indicator" if policy == "indicator" else "impute", n=count, columns=columns)

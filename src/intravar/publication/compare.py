@@ -26,7 +26,7 @@ from intravar.publication.group import FINE, GROUP_DIGITS
 from intravar.publication.hiding import FEWEST_PATIENTS, coarse_step, fraction
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
 from intravar.publication.results import Decision, Figure, JointRow, Published, frame_of
-from intravar.publication.sentences import SURE
+from intravar.publication.sentences import SURE, saying
 from intravar.request import MATTERS, Request, in_section
 from intravar.tables import MOST_DISCORDANCE
 from intravar.wording import USUAL, Words, agree, naming, with_options
@@ -38,11 +38,6 @@ _WHOSE = {"where", "table", "query", "sheet"}
 TOGETHER = "all decisions together"
 #: A change of all whose interval lies farther from 0 is told, however figures are rounded.
 SMALLEST_SURE = 0.05
-SAME_PATIENTS = (
-    "both times the same {cases} were measured: chance cannot explain a change, and so changes "
-    "have no interval"
-)
-SOME_PATIENTS = "some {cases} were measured both times; intervals take them for others"
 
 
 @dataclass(frozen=True)
@@ -113,13 +108,11 @@ class Comparison:
 
     def lines(self) -> list[str]:
         """Say in words how many changed, and what to mind."""
-        sure = self.physicians.filter(pl.col("probability") >= SURE).height
-        changed = f"{self.words.counted(self.physicians.height)} with a figure both times"
+        say = saying("compared", self.words)
+        changed = say("both", who=self.words.counted(self.physicians.height))
         if not self.same_patients:
-            changed += (
-                f"; {sure:,} of them changed by more than {100 * MATTERS:.0f} of 100, with a "
-                f"probability of {100 * SURE:.0f} % or more"
-            )
+            sure = self.physicians.filter(pl.col("probability") >= SURE).height
+            changed += say("changed", n=sure, matters=100 * MATTERS, sure=100 * SURE)
         return [f"{changed}.", *(f"note: {note}" for note in self.notes)]
 
 
@@ -314,32 +307,26 @@ def _compared(
         for table, key in zip(tables, keys, strict=True)
     )
     both = first.join(second, on="who", suffix="_second", how="inner").sort("physician")
+    say = saying("compared", words)
     if not both.height:
-        raise InputError(
-            f"no {words.decider} is in both measurements: names are matched where both private "
-            "folders are at hand, pseudonyms only under one key; put the private folders back, or "
-            f"measure the second time with {option('key')} and the key.json of the first one's "
-            "private folder"
-        )
+        raise InputError(say("nobody", key=f"{option('key')}"))
     known = both.drop_nulls([*_ENDS, *(f"{name}_second" for name in _ENDS)])
     same = _same_patients(pair.stored, decisions)
     notes: list[str] = []
     alone = first.height - both.height, second.height - both.height
     if any(alone):
-        verb = agree(alone[0], "is", "are")
-        notes.append(
-            f"{alone[0]:,} {verb} in the first measurement only, {alone[1]:,} in the second only"
-        )
+        are = agree(alone[0], "is", "are")
+        notes.append(say("alone", first=alone[0], are=are, second=alone[1]))
     if without := both.height - known.height:
         have = agree(without, "is in both and has", "are in both and have")
-        notes.append(f"{without:,} {have} no figure in one of them")
+        notes.append(say("without", n=without, have=have))
     notes += _other_requests(*pair.stored)
     if same or _share_patients(pair):
-        notes.append(words.fill(SAME_PATIENTS if same else SOME_PATIENTS))
+        notes.append(say("same" if same else "some"))
     if pair.exact:
-        notes.append("exact figures and names from both private folders; do not hand this on")
+        notes.append(say("exact"))
     if by_name and read_key(keys[0]) != read_key(keys[1]):
-        notes.append(f"{words.deciders} were matched by the names in both private folders")
+        notes.append(say("by_name"))
     value, low, high = (
         known.select(pl.col(name, f"{name}_second").cast(pl.Float64)).to_numpy() for name in _ENDS
     )

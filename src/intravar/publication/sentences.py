@@ -28,7 +28,7 @@ NO_RANGE = f"{NOT_SHOWN}; and a range of limits would say nothing"
 UNREAD = "one of the decisions is not interpretable"
 
 
-def _saying(of: str, words: Words) -> Callable[..., str]:
+def saying(of: str, words: Words) -> Callable[..., str]:
     """Return what says a sentence by its name, with what is given in its places."""
 
     def say(sentence: str, /, **given: object) -> str:
@@ -54,7 +54,7 @@ def location_lines(location: Location | None, words: Words = USUAL) -> list[str]
     """Say where the discordance lies."""
     if location is None or location.close_patients is None:
         return []
-    say, close = _saying("location", words), location.close_discordance or 0.0
+    say, close = saying("location", words), location.close_discordance or 0.0
     lines = [say("close", discordance=hundred(close), patients=hundred(location.close_patients))]
     for at, kind in enumerate(location.kinds):
         part = "Most" if (kind.discordance or 0.0) > 0.5 else "The largest part"
@@ -67,7 +67,7 @@ def unrecorded_line(
     discordance: float, reasons: Sequence[LeftOut], n_tried: int, words: Words = USUAL
 ) -> str:
     """Say how far an unrecorded reason could go, measured by the recorded ones."""
-    say = _saying("unrecorded", words)
+    say = saying("unrecorded", words)
     if not reasons:
         tried = f"any one of {n_tried} covariates" if n_tried > 1 else "the covariate"
         return say("not_known", tried=tried)
@@ -85,7 +85,7 @@ def unrecorded_line(
 
 def review_sentence(review: Review, words: Words = USUAL) -> str:
     """Say the reviewed discordance beside what the record alone tells of the same pairs."""
-    say, figure = _saying("review", words), review.discordance
+    say, figure = saying("review", words), review.discordance
     below = (figure.value or 0.0) < review.record
     record = hundred(review.record, "at most" if below else "about")
     alone = say("below_record" if below else "above_record", record=record)
@@ -95,7 +95,7 @@ def review_sentence(review: Review, words: Words = USUAL) -> str:
 
 def review_lines(review: Review, words: Words = USUAL) -> list[str]:
     """Say what else a review found, one sentence each."""
-    say = _saying("review", words)
+    say = saying("review", words)
     left = say("left", n=review.n_left) if review.n_left else ""
     lines = [say("judged", n=review.n_pairs, left=left)]
     if review.step > 0.01:  # finer rounding needs no word
@@ -126,7 +126,7 @@ def strata_lines(
     By sex, of 100 pairs of comparable patients so many get different decisions: F 20, M 30.
     On similar patients: F 21, M 27. They differ (p = 0.001).
     """
-    rows, say = published.strata, _saying("strata", words)
+    rows, say = published.strata, saying("strata", words)
     if not rows:
         return [say("nothing", column=column)]
     crude, alike = (
@@ -146,7 +146,7 @@ def strata_lines(
 
 def course_lines(published: Strata, words: Words = USUAL, claim: str = "about") -> list[str]:
     """Say in words what became of the physicians over time."""
-    change, say = published.change, _saying("course", words)
+    change, say = published.change, saying("course", words)
     if change.value is None:
         return []
     lines = [say("rule")] if published.rule_changed else []
@@ -171,7 +171,7 @@ def course_lines(published: Strata, words: Words = USUAL, claim: str = "about") 
 
 def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
     """Say what the decisions tell together, a line each, in the words of whoever asked."""
-    differ, say = joint.differ, _saying("joint", words)
+    differ, say = joint.differ, saying("joint", words)
     if any(row.reason == UNREAD for row in joint.physicians):
         lines = [say("unread", why=UNREAD)]
     elif differ.value is None:
