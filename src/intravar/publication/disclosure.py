@@ -256,24 +256,20 @@ def published_own_rules(
     return results.rows_of(rows.sort("physician", maintain_order=True), results.OwnRule)
 
 
-#: What is told of a kind of patients.
-_SHARES = ("patients", "discordance", "level")
-
-
 def published_location(measurement: Measurement) -> results.Location | None:
     """Return close calls and kinds of patients; kinds in which few were decided one way are not."""
     measured, smallest = measurement.location, measurement.request.smallest_cell
     if measured is None:
         return None
     rounded = partial(hiding.coarse, step=max(step_over_all(measurement), 0.01))
-    kinds = tuple(
-        results.KindOfPatients(row["when"], *map(rounded, (row[each] for each in _SHARES)))
-        for row in measured.kinds.iter_rows(named=True)
-        if hiding.part_is_safe(row["n_for"], row["n_patients"], smallest)
+    kinds = measured.kinds.select("when", "patients", "discordance", "level", "n_for", "n_patients")
+    shown = tuple(
+        results.KindOfPatients(when, *map(rounded, shares))
+        for when, *shares, n_for, n in kinds.iter_rows()
+        if hiding.part_is_safe(n_for, n, smallest)
     )
-    return results.Location(
-        rounded(measured.close_patients), rounded(measured.close_discordance), kinds
-    )
+    close = rounded(measured.close_patients), rounded(measured.close_discordance)
+    return results.Location(*close, shown)
 
 
 def published_unrecorded(
@@ -284,11 +280,11 @@ def published_unrecorded(
     level = None if group is None else group.discordance.value
     if measured is None or level is None or not measured.discordance > 0:
         return None
-    scale = level / measured.discordance
-    rounded = partial(hiding.fraction, digits=group_digits(measurement.request.smallest_cell))
+    digits, scale = group_digits(measurement.request.smallest_cell), level / measured.discordance
     reasons = tuple(
         results.LeftOut(
-            each.covariate, rounded(scale * each.without), rounded(scale * each.lowered)
+            each.covariate,
+            *(hiding.fraction(scale * share, digits) for share in (each.without, each.lowered)),
         )
         for each in measured.reasons
     )

@@ -235,10 +235,8 @@ def escaped(text: str) -> str:
 
 def safe_csv(table: pl.DataFrame) -> str:
     """Write a table as CSV with every text and column name escaped."""
-    texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
-    pattern = r"^([=+\-@\t\r])"
-    safe = table.with_columns(pl.col(texts).str.replace(pattern, r"'$1"))
-    return safe.rename({name: escaped(name) for name in table.columns}).write_csv()
+    safe = table.with_columns(pl.col(pl.String).str.replace(r"^([=+\-@\t\r])", r"'$1"))
+    return safe.rename(escaped).write_csv()
 
 
 Kind = Literal["measurement", "private"]

@@ -99,10 +99,9 @@ def unsafe_physicians(
         if panel is None or n_strata < len(strata.names):
             unsafe.add(name)
             continue
-        outside_for = panel[1] - n_for
-        for outside in (outside_for, panel[0] - n - outside_for):
-            if outside and hiding.is_few(outside, smallest):
-                unsafe.add(name)
+        outside = panel[1] - n_for, panel[0] - n - (panel[1] - n_for)
+        if any(each and hiding.is_few(each, smallest) for each in outside):
+            unsafe.add(name)
     return unsafe
 
 
