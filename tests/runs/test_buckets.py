@@ -22,9 +22,8 @@ from intravar.observed import Observed
 from intravar.preparation.check import Check, checked
 from intravar.request import Request
 from intravar.runs import RunSettings, buckets
-from intravar.runs.readings import BucketTask, read_bucket
+from intravar.runs.buckets import BucketTask, Parts, read_bucket
 from intravar.runs.settings import BUCKET_PATIENTS, Load, parse_memory, within
-from intravar.runs.store import Parts
 
 pytestmark = pytest.mark.usefixtures("learned_once")
 

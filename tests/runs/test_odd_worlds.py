@@ -12,8 +12,7 @@ from intravar.estimators.evidence import no_differences
 from intravar.preparation.check import Check, checked
 from intravar.preparation.sample import Census, as_measured, part_by_lot, rows_of, take_census
 from intravar.request import Request
-from intravar.runs.readings import SCHEMA, Others
-from intravar.runs.store import Parts
+from intravar.runs.buckets import SCHEMA, Others, Parts
 from intravar.sources.reading import ROW
 
 ASKED: dict[str, Any] = {"physician": "doctor", "decision": "statin", "sample": 1_000}

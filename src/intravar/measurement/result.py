@@ -42,7 +42,7 @@ class OneDecision:
     `rule`; cases seen twice in `repeats`; the method `predicting` every patient where something
     rests on that, and the same `dated`, learned with the period as one covariate more. With
     everybody, scores and counts are those of all; `patients` has their predictions, `learned_from`
-    those of the patients who were learned from (see :func:`intravar.runs.readings.patient_table`);
+    those of the patients who were learned from (see :func:`intravar.runs.buckets.patient_table`);
     their numbers mean `physicians`. Of physicians beyond the sample there are `beyond_cases`.
     """
 

@@ -88,7 +88,7 @@ class RunSettings:
         """Remove what was kept of a measurement that is finished now."""
         if self.kept_in is not None and self.kept_in.is_dir():
             # Loaded where it is asked for: of a table that fits nothing is kept.
-            from intravar.runs.store import Parts
+            from intravar.runs.buckets import Parts
 
             parts = Parts(self.kept_in, {})
             parts.open()

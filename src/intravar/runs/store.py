@@ -8,9 +8,7 @@ measurements keep their parts this way. Parts depend on the software that made t
 import hashlib
 import json
 import platform
-import shutil
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -21,13 +19,7 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 from intravar.errors import InputError, option
-from intravar.runs.readings import TABLES, Others
-from intravar.writing import checksum, make_private_folder, record_checksum, sweep, whole_file
-
-_MADE_OF = "made-of.json"
-_DEALT = "dealt.json"
-_PATIENTS = "patients"
-_READ = "read"
+from intravar.writing import checksum, record_checksum, whole_file
 
 
 def locked(path: Path, folder: Path) -> FileLock:
@@ -105,94 +97,6 @@ class PartsFolder:
         self.record(name).unlink(missing_ok=True)
         for each in tables:
             self.table(name, each).unlink(missing_ok=True)
-
-
-class Parts:
-    """The finished parts of a measurement in a folder, which holds patients: closed to others.
-
-    Parts that follow from anything but what they are `made_of` are removed.
-    """
-
-    def __init__(self, folder: Path, made_of: Mapping[str, Any]) -> None:
-        self.folder, self.patients = folder, folder / _PATIENTS
-        self._made_of = json.loads(json.dumps(made_of, sort_keys=True, default=str))
-        self._read = PartsFolder(folder / _READ)
-        self._lock: FileLock | None = None
-
-    def open(self) -> None:
-        """Take the folder for this run; what is not of the same measurement is removed."""
-        self._lock = locked(self.folder.with_name(self.folder.name + ".lock"), self.folder)
-        make_private_folder(self.folder)
-        if read_record(self.folder / _MADE_OF) != self._made_of:
-            _emptied(self.folder)
-            write_record(self.folder / _MADE_OF, self._made_of)
-        make_private_folder(self.folder / _READ)
-        for place in (self.folder, self.folder / _READ):
-            sweep(place)
-
-    def close(self, *, finished: bool) -> None:
-        """Let go of the folder; once all is finished it is not needed any more."""
-        if finished:
-            _emptied(self.folder)
-            with suppress(OSError):  # what else lies there is somebody's
-                self.folder.rmdir()
-        assert self._lock is not None
-        self._lock.release()
-        if finished:
-            Path(self._lock.lock_file).unlink(missing_ok=True)
-
-    def deal(self, n_buckets: int, write: Callable[[Path], None]) -> None:
-        """Let buckets be written into a folder, unless they lie there as they were written."""
-
-        def listing() -> dict[str, Any]:
-            files = sorted(self.patients.rglob("*.parquet"))
-            digests = {path.relative_to(self.patients).as_posix(): checksum(path) for path in files}
-            return {"n_buckets": n_buckets, "files": digests}
-
-        noted = self.folder / _DEALT
-        if read_record(noted) == listing():
-            return
-        noted.unlink(missing_ok=True)
-        shutil.rmtree(self.patients, ignore_errors=True)
-        write(make_private_folder(self.patients))
-        write_record(noted, listing())
-
-    def keep(self, number: int, decisions: Mapping[str, Others]) -> None:
-        """Keep what was read off a bucket."""
-        counts = {
-            name: {"dropped": dict(each.dropped), "filled": dict(each.filled)}
-            for name, each in decisions.items()
-        }
-        tables = {
-            f"{at}-{table}": getattr(each, table)
-            for at, each in enumerate(decisions.values())
-            for table in TABLES
-        }
-        self._read.keep(f"bucket-{number:06d}", tables, {"number": number, "counts": counts})
-
-    def kept(self, number: int) -> dict[str, Others] | None:
-        """Return what was read off a bucket before; None if it was not, or was changed since."""
-        name = f"bucket-{number:06d}"
-        record = self._read.kept(name)
-        try:
-            if record is None or record["number"] != number:
-                return None
-            decisions = {}
-            for at, (decision, counts) in enumerate(record["counts"].items()):
-                files = {each: self._read.table(name, f"{at}-{each}") for each in TABLES}
-                tables: dict[str, Any] = {e: pl.read_parquet(path) for e, path in files.items()}
-                decisions[decision] = Others(**tables, **counts)
-            return decisions
-        except (OSError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
-            return None
-
-
-def _emptied(folder: Path) -> None:
-    """Remove parts of another measurement, and nothing that is not called as they are."""
-    for name in (_MADE_OF, _DEALT):
-        (folder / name).unlink(missing_ok=True)
-    for name in (_PATIENTS, _READ, "rows"):
-        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 @cache

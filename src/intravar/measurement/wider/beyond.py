@@ -16,8 +16,7 @@ from intravar.measurement.result import OneDecision
 from intravar.measurement.scores import Fitted
 from intravar.observed import Observed
 from intravar.preparation.decisions import Panels
-from intravar.runs.buckets import read_others
-from intravar.runs.readings import Others, ReadBy, panel_table, patient_table
+from intravar.runs.buckets import Others, ReadBy, panel_table, patient_table, read_others
 from intravar.runs.settings import RunSettings
 
 
