@@ -140,6 +140,8 @@ def test_the_kind_of_patients_that_is_hard_is_found() -> None:
     nothing = location_lines(None)
     assert nothing == []
     told = location_lines(Location(0.33, 0.85, (KindOfPatients("age > 80", 0.33, 0.85, 0.5),)))
+    close = "85 % of the discordance lies in close calls, the 33 % of patients"
+    assert told[0] == f"{close} that could be decided either way."
     assert told[1] == "Most of it lies where age > 80: 33 % of patients, 85 % of the discordance."
 
 

@@ -185,13 +185,10 @@ def order_of_patients(scores: Scores) -> float | None:
     None where that is not known, or hardly differs between panels: patients dealt at random differ
     a little as well.
     """
-    expected, least = (
-        scores.columns.get("expected"),
-        PATIENTS_DIFFER * np.nanstd(scores.discordance),
-    )
-    if expected is None or not np.nanstd(expected) >= least:
+    discordance, expected = scores.discordance, scores.columns.get("expected")
+    if expected is None or not np.nanstd(expected) >= PATIENTS_DIFFER * np.nanstd(discordance):
         return None
-    return rank_correlation(scores.discordance, expected)
+    return rank_correlation(discordance, expected)
 
 
 def agreement_with(main: Scores, others: Sequence[Scores]) -> float | None:
