@@ -9,7 +9,12 @@ from intravar import documents
 from intravar.estimators.evidence import RepeatedCases
 from intravar.inference import Interval
 from intravar.measurement.scores import FEWEST_TOGETHER, Scores, with_rates
-from intravar.measurement.sentences import MAY_BE_READ, TOGETHER, rates_in_words
+from intravar.measurement.sentences import (
+    MAY_BE_READ,
+    TOGETHER,
+    differences_sentence,
+    rates_in_words,
+)
 from intravar.measurement.verdict import RULE_FOUND, Verdict, compared_in
 from intravar.publication.disclosure import published_of
 from intravar.wording import Words
@@ -78,6 +83,18 @@ def test_without_a_rule_any_two_patients_are_compared() -> None:
     assert f"Of 100 {told}, at most" in lines[0]
     no_rule = Verdict("group only", (), 0.0)
     assert compared_in(RepeatedCases(*np.ones((2, 3), int)), no_rule) == "cases seen twice"
+
+
+def test_whether_deciders_differ_is_said_with_the_size() -> None:
+    about = (
+        "chance aside, their {} typically lie {} of 100 from the average (95 % interval {} to {})."
+    )
+    limits = differences_sentence("differ", 0.018, 0.001, 0.18, claim="at most")
+    assert limits == f"Physicians differ: {about.format('limits', 1.8, 0.1, 18)}"
+    assert differences_sentence("differ", None, 0.0, 0.0) == "Physicians differ."
+    little = differences_sentence("less than matters", 0.006, 0.005, 0.008)
+    begin = "Physicians differ by less than matters (2 of 100): "
+    assert little == begin + about.format("figures", 0.6, 0.5, 0.8)
 
 
 def test_sentences_suit_institutions() -> None:

@@ -39,6 +39,7 @@ from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import Scores
 from intravar.measurement.verdict import UNRANKED, Grounds, Level, judge
+from intravar.observed import Observed
 from intravar.preparation.check import checked
 from intravar.request import Request
 
@@ -343,6 +344,13 @@ def test_panels_without_patients_in_common_are_not_ranked():
     assert case_mix(observed, chance) < limits.COMPARABLE
     dealt = replace(observed, code=random.permutation(observed.code), _learned={})
     assert case_mix(dealt, chance) > 0.9
+
+
+def test_panels_that_share_no_patients_do_not_overlap() -> None:
+    chance = np.repeat([0.1, 0.9], 50)
+    for named, overlap in ((np.repeat(["A", "B"], 50), 0.0), (np.tile(["A", "B"], 50), 1.0)):
+        observed = Observed.of(chance[:, None], np.tile([0, 1], 50), named)
+        assert round(case_mix(observed, chance), 1) == overlap
 
 
 def test_what_a_rule_explains_is_the_variance_between_those_whom_it_tells_apart() -> None:

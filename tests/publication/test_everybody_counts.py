@@ -109,6 +109,8 @@ def test_noise_is_rounded_once() -> None:
 
 
 def test_occasion_is_the_bound_and_two_never_disagree_less_than_one() -> None:
+    moved = beside_bound(noise(0.03, 0.02, 0.15), 0.28)
+    assert (round(moved.occasion, 2), round(moved.system, 2)) == (0.14, 0.19)
     found = beside_bound(noise(0.0, 0.001, 0.12), 0.27)
     told = published_noise(found, 0.05, 0.27)
     assert told is not None

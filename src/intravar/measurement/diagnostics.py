@@ -203,15 +203,6 @@ def case_mix(observed: Observed, probability: FloatArray) -> float:
     Patients whom the rule gives the same probability are comparable as far as it goes. A small
     panel fills few tenths, whoever its patients are; dealing all patients at random makes up for
     that. 1 for a single physician.
-
-    Examples
-    --------
-    >>> from intravar.observed import Observed
-    >>> chance = np.repeat([0.1, 0.9], 50)
-    >>> apart = Observed.of(chance[:, None], np.tile([0, 1], 50), np.repeat(["A", "B"], 50))
-    >>> mixed = Observed.of(chance[:, None], np.tile([0, 1], 50), np.tile(["A", "B"], 50))
-    >>> round(case_mix(apart, chance), 1), round(case_mix(mixed, chance), 1)
-    (0.0, 1.0)
     """
     if len(observed.physicians) < 2:
         return 1.0

@@ -351,17 +351,6 @@ def beside_bound(noise: Noise, bound: float) -> Noise:
     Both say how often one physician would decide differently on another occasion, or for reasons
     that are not recorded. With one figure for it nobody disagrees less with another physician than
     with oneself.
-
-    Examples
-    --------
-    >>> rows = [("system", 0.2), ("level", 0.03), ("pattern", 0.02), ("occasion", 0.15)]
-    >>> table = pl.DataFrame(
-    ...     [(name, value, value - 0.01, value + 0.01) for name, value in rows],
-    ...     schema=["component", "value", "low", "high"], orient="row",
-    ... )
-    >>> noise = beside_bound(Noise(0.2, 0.03, 0.02, 0.15, table), 0.28)
-    >>> round(noise.occasion, 2), round(noise.system, 2)
-    (0.14, 0.19)
     """
     shift = bound / 2 - noise.occasion
     moved = pl.col("component").is_in(["occasion", "system"])

@@ -299,9 +299,9 @@ def _kinds(prepared: Prepared, loss: FloatArray, seed: int, words: Words) -> pl.
             if len(there) < FEWEST_IN_A_LEAF:
                 continue
             level, part = float(loss[there].mean()), len(there) / len(others)
-            counts = (when, len(there), int(y[there].sum()))
             if level - mean > STANDS_OUT * float(loss[there].std() / np.sqrt(len(there))):
-                rows.append((*counts, part, part * level / mean, level))
+                n_for = int(y[there].sum())
+                rows.append((when, len(there), n_for, part, part * level / mean, level))
     counted = {"when": pl.String, "n_patients": pl.Int64, "n_for": pl.Int64}
     shares = dict.fromkeys(("patients", "discordance", "level"), pl.Float64)
     table = pl.DataFrame(rows, schema={**counted, **shares}, orient="row")

@@ -45,10 +45,7 @@ def explained_sentence(share: float) -> str:
     begin = f"What is recorded explains {hundred(max(share, 0.0))} % of how decisions vary"
     if share >= LITTLE_EXPLAINED:
         return f"{begin}."
-    return Sentence(
-        "{begin}: {cases} alike in the record are hardly more alike than any two {cases}.",
-        begin=begin,
-    )
+    return Sentence(SAID["little_explained"], begin=begin)
 
 
 def differences_sentence(
@@ -73,37 +70,20 @@ def differences_sentence(
     >>> differences_sentence("differ", 0.05, 0.03, 0.08)
     'Physicians differ: chance aside, their figures typically lie 5 of 100 from the average (95 % \
 interval 3 to 8).'
-    >>> differences_sentence("differ", 0.018, 0.001, 0.18, claim="at most")
-    'Physicians differ: chance aside, their limits typically lie 1.8 of 100 from the average (95 % \
-interval 0.1 to 18).'
-    >>> differences_sentence("differ", None, 0.0, 0.0)
-    'Physicians differ.'
     >>> differences_sentence("not known", 0.01, 0.0, 0.05, needed=400)
     'Physicians may differ, but there are not enough patients to tell: it would take about 400 \
 patients of each physician.'
-    >>> differences_sentence("less than matters", 0.006, 0.005, 0.008)
-    'Physicians differ by less than matters (2 of 100): chance aside, their figures typically lie \
-0.6 of 100 from the average (95 % interval 0.5 to 0.8).'
     """
     value, least, largest = (f"{100 * each:.2g}" for each in (spread or 0.0, low, high))
     size = (
         f": chance aside, their {'limits' if claim == 'at most' else 'figures'} typically lie "
         f"{value} of 100 from the average (95 % interval {least} to {largest})"
     ) * (spread is not None)
-    if differences == "differ":
-        return Sentence("{Deciders} differ{size}.", size=size)
-    if differences == "less than matters":
-        return Sentence(
-            "{Deciders} differ by less than matters ({matters:g} of 100){none}{size}.",
-            none="" if low > 0 else ", if at all",
-            size=size,
-            matters=100 * matters,
-        )
-    begin = "{Deciders} may differ, but there are not enough {cases} to tell"
-    if needed is None:
-        return Sentence(f"{begin}.")
-    enough = ": it would take about {needed:,} {cases} of each {decider}."
-    return Sentence(begin + enough, needed=needed)
+    if differences == "not known" and needed is not None:
+        differences = "needed"
+    none = "" if low > 0 else ", if at all"
+    told = {"size": size, "none": none, "matters": 100 * matters, "needed": needed}
+    return Sentence(SAID["differences"][differences], **told)
 
 
 def rates_in_words(with_rate: float | None, with_half: float | None) -> str | None:
