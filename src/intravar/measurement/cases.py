@@ -62,7 +62,6 @@ MOST_BEYOND = 5
 MOST_REVIEWED = 8
 #: Cases that can be asked for.
 MOST_PAIRS = 1_000_000
-_KEPT = ("row", "physician", "decision")
 SHOWN_SCHEMA = {
     "kind": pl.String,
     **dict.fromkeys(("case", "row", "pair"), pl.Int64),
@@ -376,7 +375,7 @@ def side_by_side(
     if not 1 <= most <= MOST_PAIRS:
         raise InputError(f"{option('most')} is {most}; give 1 to {MOST_PAIRS:,}")
     chosen = cases.filter((pl.col("physician") == physician) & (pl.col("case") <= most))
-    covariates = [name for name in patients.columns if name not in _KEPT]
+    covariates = patients.drop("row", "physician", "decision", strict=False).columns
     wanted = pl.concat([chosen["patient"], chosen["other"]]).drop_nulls()
     by_row = {
         row["row"]: row

@@ -99,12 +99,7 @@ often have the lower score. The score may reflect the rate as much as consistenc
     """
     if with_rate is None or with_half is None or max(abs(with_rate), with_half) < TOGETHER:
         return None
-    value, than = with_rate, "higher" if with_rate > 0 else "lower"
-    who = "that {say_yes} more often"
     if with_half > abs(with_rate):
-        value, than, who = with_half, "higher", "whose rate is nearer to one half"
-    return Sentence(
-        "Score and {rate_of_yes} go together (rank correlation {value:.1f}): {deciders} "
-        f"{who} have the {than} score. The score may reflect the rate as much as consistency.",
-        value=value,
-    )
+        return Sentence(SAID["with_rates"]["half"], value=with_half)
+    than = "higher" if with_rate > 0 else "lower"
+    return Sentence(SAID["with_rates"]["rate"], value=with_rate, than=than)

@@ -222,9 +222,8 @@ def _changes(mean: FloatArray, n: FloatArray, share: FloatArray, ends: Interval)
         return np.nan_to_num(np.moveaxis(values, 1, 0).reshape(n.shape[1], -1))
 
     parts = Interval(*(by_physician(end) for end in ends))
-    change, low, high = weighted_sum(by_physician(weight), parts, by_physician(mean))
-    nobody = np.where(enough, 0.0, np.nan)
-    change, low, high = change + nobody, low + nobody, high + nobody
+    moves = weighted_sum(by_physician(weight), parts, by_physician(mean))
+    change, low, high = np.array(moves) + np.where(enough, 0.0, np.nan)
     moved = changes_together(change, (high - low) / (2 * _Z), MATTERS)
     return pl.DataFrame({"change": change, "low": low, "high": high, **moved}).fill_nan(None)
 
