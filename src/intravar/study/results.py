@@ -157,12 +157,12 @@ class Study:
         rows = self.first_draw.filter(pl.col("condition") == condition).sort("physician")
         first = pl.col("group", "n_patients", "d_star", "oracle").drop_nulls().first()
         about = rows.group_by("physician", maintain_order=True).agg(first)
-        by_method: dict[str, dict[str, list[float | None]]] = {}
+        physicians: dict[str, Any] = about.to_dict(as_series=False)
         for name, column in (("scores", "score"), ("low", "low"), ("high", "high")):
             wide = rows.pivot("method", index="physician", values=column)
             methods = [method for method in self.methods if method in wide.columns]
-            by_method[name] = wide.select(methods).to_dict(as_series=False)
-        return {**about.to_dict(as_series=False), **by_method}
+            physicians[name] = wide.select(methods).to_dict(as_series=False)
+        return physicians
 
     def undefined_reasons(self) -> list[dict[str, Any]]:
         """Return how many scores are undefined, per method and reason."""

@@ -121,7 +121,7 @@ def plan(
     for method in methods:
         groups.setdefault(method.shares, []).append(method)
     names = {"condition": [each.name for each in conditions], "method": [m.name for m in methods]}
-    for what, given in (names | {"group": list(groups)}).items():
+    for what, given in {**names, "group": groups}.items():
         known: dict[str, str] = {}
         for name in given:
             if not _SAFE_NAME.fullmatch(name):
@@ -243,10 +243,8 @@ def _beside(
 ) -> pl.DataFrame:
     """Return what a method says of every physician beside the truth."""
     beside = truth.select("physician", "group", "oracle", "d_star", "comparable")
-    own = profile.select(name for name in profile.columns if name in SCORE_SCHEMA)
-    table = own.drop(beside.columns[1:], strict=False).join(
-        beside, on="physician", how="left", maintain_order="left"
-    )
+    own = [n for n in profile.columns if n in SCORE_SCHEMA and n not in beside.columns[1:]]
+    table = profile.select(own).join(beside, on="physician", how="left", maintain_order="left")
     delta = pl.col("score") - pl.col("oracle") if rate else pl.lit(None, pl.Float64)
     return table.with_columns(pl.lit(method).alias("method"), delta.alias("delta"))
 

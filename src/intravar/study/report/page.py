@@ -143,18 +143,17 @@ def across(results: Study) -> str | None:
 def against_constant(results: Study) -> str | None:
     """Say whether methods do better than one guess for all physicians."""
     condition = results.conditions[0]  # SCORE2 where it was run
-    errors = results.cells(
-        "condition_errors", ["mean_physician_error"], [*results.rate_methods, CONSTANT]
-    ).filter(pl.col("condition") == condition)
-    constant = errors.filter(pl.col("method") == CONSTANT)["value"]
-    others = errors.filter(pl.col("method") != CONSTANT)
-    if constant.is_empty() or others.is_empty():
+    methods = [*results.rate_methods, CONSTANT]
+    cells = results.cells("condition_errors", ["mean_physician_error"], methods)
+    errors = dict(cells.filter(condition=condition).select("method", "value").iter_rows())
+    constant = errors.pop(CONSTANT, None)
+    if constant is None or not errors:
         return None
-    better = others.filter(pl.col("value") < constant[0]).height
+    better = sum(error < constant for error in errors.values())
     which = "SCORE2" if condition == "score2" else f"the condition “{condition}”"
     return (
-        f"Guessing one figure for all physicians of {which} would be off by {constant[0]:.3f} per "
-        f"physician; {better} of {others.height} methods do better."
+        f"Guessing one figure for all physicians of {which} would be off by {constant:.3f} per "
+        f"physician; {better} of {len(errors)} methods do better."
     )
 
 
