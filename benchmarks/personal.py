@@ -23,7 +23,7 @@ import numpy as np
 
 import intravar
 from intravar.arrays import FloatArray
-from intravar.latent import own_rules, rates, rule_learners, shared_rule, weights
+from intravar.latent import families, own_rules, rates, rule_learners, shared_rule
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.study.cohort import Cohort
 from intravar.study.simulation import find_condition
@@ -125,7 +125,7 @@ PARTS: dict[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
     "thresholds": ({"personal_thresholds": "never"}, ()),
     "weights": ({}, (own_rules, "FAMILIES", _only("personal limits"))),
     "limits": ({}, (own_rules, "FAMILIES", _only("personal weights"))),
-    "camps": ({}, (weights, "MOST_CAMPS", 1)),
+    "camps": ({}, (families, "MOST_CAMPS", 1)),
     "weak-laws": ({}, (rates, "no_stronger", lambda law, _: law)),
     "doubt": ({}, (shared_rule, "SCORES_TOO", 0.0)),
 }

@@ -13,7 +13,7 @@ from numba.core.registry import CPUDispatcher
 
 import intravar
 from intravar.estimators import CommonEstimator, Estimator
-from intravar.latent import weights
+from intravar.latent import families
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.learning import boosted_trees
 from intravar.observed import Observed
@@ -89,8 +89,8 @@ def test_scores_do_not_depend_on_the_compiler(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Chains need not be long to be compared.
-    monkeypatch.setattr(weights, "SAMPLING", replace(weights.SAMPLING, rounds=4))
-    monkeypatch.setattr(weights, "KEPT", 2)
+    monkeypatch.setattr(families, "SAMPLING", replace(families.SAMPLING, rounds=4))
+    monkeypatch.setattr(families, "KEPT", 2)
     table = cohort(n_patients, 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -15,6 +15,7 @@ modulo 2^64, which no order of summing changes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self, TypeVar
 
 import numpy as np
@@ -143,24 +144,23 @@ Number = TypeVar("Number", bound=np.generic)
 class Panels(Observed):
     """Patients of one physician after the other, in an order by content.
 
-    `first` says where every panel begins, and where the last one ends; `rows` and `places` are
-    positions of patients and physicians in the table as given; patients of a panel who are alike in
-    all covariates share their `pattern`; `key` is a number by the content of every panel; `copies`
-    says whether patients of a panel who are alike are copies of one patient.
+    `rows` and `places` are positions of patients and physicians in the table as given; patients of
+    a panel who are alike in all covariates share their `pattern`; `key` is a number by the content
+    of every panel; `copies` says whether patients of a panel who are alike are copies of one
+    patient.
     """
 
     bins: Bins
-    first: IntArray
     rows: IntArray
     places: IntArray
     pattern: HashArray
     key: HashArray
     copies: bool
 
-    @property
-    def sizes(self) -> IntArray:
-        """Patients of every panel."""
-        return np.diff(self.first)
+    @cached_property
+    def first(self) -> IntArray:
+        """Where every panel begins, and where the last one ends."""
+        return np.concatenate([[0], np.cumsum(self.counts[0])])
 
     def as_given(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Return a value of every patient in the order in which patients were given."""
@@ -174,11 +174,10 @@ class Panels(Observed):
 
     def take(self, rows: IntArray) -> Self:
         """Return some of the patients, in rising order, with the physicians who are left."""
-        present, size = np.unique(self.code[rows], return_counts=True)
+        present = np.unique(self.code[rows])
         return replace(
             super().take(rows),
             bins=self.bins[rows],
-            first=np.concatenate([[0], np.cumsum(size)]).astype(np.int64),
             rows=self.rows[rows],
             places=self.places[present],
             pattern=self.pattern[rows],
@@ -196,7 +195,7 @@ class Panels(Observed):
         kind = np.cumsum(new) - 1
         again = np.arange(len(new)) - np.flatnonzero(new)[kind]
         different = np.bincount(self.code[new], minlength=len(self))
-        together = self.copies & (different >= RICH * self.sizes)
+        together = self.copies & (different >= RICH * self.counts[0])
         begins = new | ~together[self.code]
         chance = mixed(self.pattern ^ mixed(key + again.astype(np.uint64) * ODD))[begins]
         owner = self.code[begins]
@@ -259,7 +258,6 @@ class Layout:
         places = np.lexsort((decided, valued, ranked))
         place = np.argsort(places)
         rows = np.lexsort((observed.y, pattern, place[code]))
-        sizes = np.bincount(place[code], minlength=n_physicians)
         return Panels(
             covariates=np.ascontiguousarray(X[rows]),
             names=self.names,
@@ -268,7 +266,6 @@ class Layout:
             named=observed.named[places],
             as_pandas=observed.as_pandas,
             bins=np.ascontiguousarray(bins[rows]),
-            first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             rows=rows,
             places=places,
             pattern=pattern[rows],

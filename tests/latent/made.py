@@ -17,16 +17,14 @@ def panels_of(x: np.ndarray, y: np.ndarray, who: np.ndarray) -> Panels:
     """Return patients who are sorted by physician already as panels in the same order."""
     observed = observed_of(x, y, who)
     found = Layout(observed.names, [np.empty(0)] * x.shape[1], True).panels(observed)
-    sizes = np.bincount(who)
     return replace(
         found,
         covariates=np.ascontiguousarray(x, dtype=np.float64),
         decision=observed.decision,
         code=observed.code,
         named=observed.named,
-        first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         rows=np.arange(len(y)),
-        places=np.arange(len(sizes)),
+        places=np.arange(len(observed)),
         pattern=found.as_given(found.pattern),
         key=found.by_physician(found.key),
     )

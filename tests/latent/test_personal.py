@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.latent.calibration import log_score
-from intravar.latent.limits import CommonLimits
+from intravar.latent.families import CommonLimits, CommonWeights
 from intravar.latent.own_rules import (
     RIDGE,
     most_personal_columns,
@@ -15,7 +15,6 @@ from intravar.latent.own_rules import (
 )
 from intravar.latent.rates import safe_interval
 from intravar.latent.rule_learners import Standard
-from intravar.latent.weights import CommonWeights
 from latent.made import observed_of, panels_of
 from reference import personal as literal
 

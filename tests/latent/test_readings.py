@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import beta
 
-from intravar.latent import limits, weights
+from intravar.latent import families
 from intravar.latent.calibration import SHIFT_POINTS, count, log_score
-from intravar.latent.limits import CommonLimits, weigh_panel
+from intravar.latent.families import Camp, CommonLimits, CommonWeights, read_panel, weigh_panel
 from intravar.latent.own_rules import mean_rates, mixed_mass, read_own_rules
 from intravar.latent.rates import find_anchors
 from intravar.latent.rule_learners import MISSING_BIN, BoostedTrees, SplineLogit
 from intravar.latent.shared_rule import SharedRule, learn_shared, read_panels
-from intravar.latent.weights import Camp, CommonWeights, read_panel
 from intravar.learning.boosted_trees import LARGEST_SCORE, binned
 from intravar.learning.personal_rules import Hyper
 from latent.made import observed_of, panels_of
@@ -158,7 +157,7 @@ def test_limits_of_a_panel(seed, n, levels):
     high, low = (3.5, 1.2), (0.8, 7.0)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("LEVELS", levels), ("DRAWS", 20_000), ("HIGH", high), ("LOW", low)):
-            patch.setattr(limits, name, value)
+            patch.setattr(families, name, value)
         found = weigh_panel(bins.T, y, np.ones(n) > 0, pairs, 0.5, 0)
     p_high, g, q = literal.limits_by_all(bins, y, pairs, levels, high, low)
     assert mean_rates(found.laws)[0] == pytest.approx(p_high, abs=2e-3)
@@ -182,7 +181,7 @@ def camp_of(mean, spread, share=1.0):
 
 
 def test_weights_of_a_panel(monkeypatch):
-    monkeypatch.setattr(weights, "KEPT", 600)
+    monkeypatch.setattr(families, "KEPT", 600)
     random = np.random.default_rng(3)
     n, mean, spread = 40, [0.0, 0.0, -2.0, 1.0], [2.0, 2.0, 0.7, 0.8]
     x = random.normal(size=n)

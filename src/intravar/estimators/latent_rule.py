@@ -178,9 +178,8 @@ class LatentRule(CommonEstimator):
         if handed_in is None:
             panels = common.layout.panels(observed)
             read = common.read(panels, self.within, self.random_state)
-            fold = np.zeros(len(panels.y), dtype=np.int64)
-        else:
-            panels, read, fold = handed_in.panels, handed_in.reading, handed_in.fold
+            handed_in = np.zeros(panels.n_patients, dtype=np.int64), panels, read
+        fold, panels, read = handed_in
         for name, value in common.facts.items():
             setattr(self, name, value)
         self.reason_ = [None] * len(panels)
@@ -188,8 +187,8 @@ class LatentRule(CommonEstimator):
             panels.by_physician(part) for part in (read.p_high, read.p_low, read.score, read.shift)
         )
         self.camp_ = panels.by_physician(read.camp)
-        anchors = common.anchors_of(read)
-        self.anchors_ = anchors.with_ranges(*map(panels.by_physician, anchors.columns().values()))
+        ranges = map(panels.by_physician, common.ranges_of(read))
+        self.anchors_ = common.anchors.with_ranges(*ranges)
         self.eligible_probability_ = panels.as_given(read.eligible)
         self.fold_ = panels.as_given(fold)
         self._reading, self._panels = read, panels

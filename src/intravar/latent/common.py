@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -73,26 +73,18 @@ class LatentCommon:
             return own_rules.read_own_rules(self.own, z, logit, panels, seed, within=within)[0]
         return self.shared.read(logit, panels, within)
 
-    def anchors_of(self, read: LatentReading) -> Anchors:
-        """Return what pins the level of the rates, with ranges that hold these scores."""
+    def ranges_of(self, read: LatentReading) -> tuple[FloatArray, FloatArray]:
+        """Return ends of the scores that fit as well; without a rule none but the scores do."""
+        score = read.score
         if not self.facts["two_classes_"]:
-            # Without a rule nothing else fits as well as the scores.
-            return self.anchors.with_ranges(read.score, read.score)
-        wide, score = self.anchors.for_rates(read.p_high, read.p_low), read.score
-        low, high = wide.identified_low, wide.identified_high
-        return wide.with_ranges(np.minimum(low, score), np.maximum(high, score))
+            return score, score
+        wide = self.anchors.for_rates(read.p_high, read.p_low)
+        return np.minimum(wide.identified_low, score), np.maximum(wide.identified_high, score)
 
 
-@dataclass(frozen=True, eq=False)
-class HandedIn:
-    """What is handed in about patients who were learned from: their folds, and how they are read.
-
-    They are read as anybody else is, with the held-out logit of the shared rule.
-    """
-
-    fold: IntArray
-    panels: Panels
-    reading: LatentReading
+#: Handed in about patients who were learned from: folds, panels, and how they are read, which is as
+#: anybody else is, with the held-out logit of the shared rule.
+HandedIn: TypeAlias = tuple[IntArray, Panels, LatentReading]
 
 
 def learn_latent(
@@ -101,36 +93,37 @@ def learn_latent(
     """Learn the shared rule; where physicians differ, let rules of their own compete."""
     fold = np.zeros(panels.n_patients, dtype=np.int64)
     logit = nested = np.zeros(panels.n_patients)
-    if panels.n_patients < FEWEST_PATIENTS or panels.y.min() == panels.y.max():
-        common = _with_shared(layout, (), everybody_eligible(panels))
-        return common, HandedIn(fold, panels, common.read(panels, within, settings.seed))
-    # By a seed, never by decisions.
-    labels = panels.deal(settings.n_folds, settings.seed, "latent-rule")
-    fold = np.unique(labels, return_inverse=True)[1]
-    learners = {learner.name: learner.prepare(panels.covariates) for learner in settings.learners}
-    crossed = cross_fit(learners, panels, fold, settings.n_threads)
-    gain = crossed.held_out["two classes"] - crossed.held_out["one class"]
-    if gain > ONE_CLASS_MARGIN:
-        logit, nested = crossed.logit, crossed.nested
-        shared = learn_shared(logit, panels, settings.thresholds)
-        common = _with_shared(layout, crossed.rules, shared)
-    else:
-        # Without a shared rule its logit is the same for everybody.
-        common = _with_shared(layout, (), everybody_eligible(panels))
-        common.facts["log_likelihood_"] = np.array([crossed.held_out["one class"]])
-    common.facts.update(chosen_=crossed.chosen, held_out_=crossed.held_out)
+    rules: tuple[FoldRule, ...] = ()
+    shared, facts = None, dict[str, Any]()
+    enough = panels.n_patients >= FEWEST_PATIENTS and panels.y.min() < panels.y.max()
+    if enough:
+        # By a seed, never by decisions.
+        labels = panels.deal(settings.n_folds, settings.seed, "latent-rule")
+        fold = np.unique(labels, return_inverse=True)[1]
+        learners = {each.name: each.prepare(panels.covariates) for each in settings.learners}
+        crossed = cross_fit(learners, panels, fold, settings.n_threads)
+        facts = {"chosen_": crossed.chosen, "held_out_": crossed.held_out}
+        none = crossed.held_out["one class"]
+        if crossed.held_out["two classes"] - none > ONE_CLASS_MARGIN:
+            logit, nested, rules = crossed.logit, crossed.nested, crossed.rules
+            shared = learn_shared(logit, panels, settings.thresholds)
+        else:
+            # Without a shared rule its logit is the same for everybody.
+            facts["log_likelihood_"] = np.array([none])
+    shared = shared or everybody_eligible(panels)
+    common = LatentCommon(layout, rules, shared, _facts_of(shared) | facts, Anchors())
     reading = common.read(panels, within, settings.seed, logit)
-    if not common.shared.everybody:
+    if not shared.everybody:
         anchors = find_anchors(reading.g, reading.p_high, reading.p_low)
         common = replace(common, anchors=anchors)
-    if settings.own_rules:
+    if enough and settings.own_rules:
         logits = logit, nested
         common, reading = _compete(common, reading, logits, fold, panels, settings, within)
-    return common, HandedIn(fold, panels, reading)
+    return common, (fold, panels, reading)
 
 
-def _with_shared(layout: Layout, rules: tuple[FoldRule, ...], shared: SharedRule) -> LatentCommon:
-    facts = {
+def _facts_of(shared: SharedRule) -> dict[str, Any]:
+    return {
         "two_classes_": not shared.everybody,
         "personal_": shared.thresholds,
         "rule_": SHARED,
@@ -144,7 +137,6 @@ def _with_shared(layout: Layout, rules: tuple[FoldRule, ...], shared: SharedRule
         "log_likelihood_": shared.path,
         "converged_": shared.converged,
     }
-    return LatentCommon(layout, rules, shared, facts, Anchors())
 
 
 def _compete(

@@ -9,9 +9,9 @@ G' (I + ridge)^-1 G has a known mean and variance.
 Where they do, or where thresholds differ, a contest is held. One fold is held out; what the
 families of own rules predict for it is compared with what the shared rule predicts. What is common
 to the winner's rules is then learned from everybody. Two families compete: weighted sums with
-personal weights, drawn from camps (:mod:`~intravar.latent.weights`), and conjunctions or
-disjunctions of two personal limits (:mod:`~intravar.latent.limits`). Both keep the whole posterior:
-what is unsure about a physician's rule is in the interval of the rates.
+personal weights, drawn from camps, and conjunctions or disjunctions of two personal limits
+(:mod:`~intravar.latent.families`). Both keep the whole posterior: what is unsure about a
+physician's rule is in the interval of the rates.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,8 @@ from scipy.special import log_ndtr, ndtri_exp
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.latent.calibration import log_score
-from intravar.latent.limits import CommonLimits
+from intravar.latent.families import CommonLimits, CommonWeights
 from intravar.latent.rates import LatentReading, Posterior, Within, cells_of, panel_discordance
-from intravar.latent.weights import CommonWeights
 from intravar.observed import Observed
 from intravar.panels import Panels
 from intravar.processes import in_threads
@@ -77,7 +76,6 @@ def own_rule_evidence(
     """
     if not z.shape[1]:
         return 0.0
-    q = np.clip(q, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     slope, information = _slopes(z, decided, q, common_too)
     inverse = np.linalg.inv(information + RIDGE * np.eye(z.shape[1]))
     statistic = (slope * (inverse @ slope[:, :, None])[:, :, 0]).sum()
@@ -143,7 +141,6 @@ def most_personal_columns(z: FloatArray, decided: Observed, q: FloatArray, most:
     """Return the positions of the columns, at most so many, that are used most differently."""
     if z.shape[1] <= most:
         return np.arange(z.shape[1])
-    q = np.clip(np.broadcast_to(q, len(z)), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     gains = []
     for some in _together(z.shape[1]):
         slope, information = _slopes(z[:, some], decided, q, common_too=False)
@@ -156,6 +153,7 @@ def _slopes(
     z: FloatArray, decided: Observed, q: FloatArray, common_too: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return gradient and information of slopes, freed of intercepts and of what is common."""
+    q = np.clip(np.broadcast_to(q, len(z)), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     design = np.column_stack([np.ones(len(z)), z])
     width = design.shape[1]
     gradient = np.zeros((len(decided), width))
@@ -195,7 +193,7 @@ def read_own_rules(
         known = np.ones(len(panels.y), dtype=np.bool_)
     read = common.reader(z, logit, panels, known, tested)
     n = len(panels)
-    rates, camp = np.empty((n, 2)), np.zeros(n, dtype=np.int64)
+    means, camp = np.empty((2, n)), np.zeros(n, dtype=np.int64)
     mass, edge = np.ones((n, CELLS)), np.tile(np.linspace(0, 1, CELLS + 1), (n, 1))
     g, q = np.empty(len(panels.y)), np.empty(len(panels.y))
     drawn = np.empty((tested, len(panels.y)))
@@ -203,7 +201,7 @@ def read_own_rules(
         part = slice(int(panels.first[j]), int(panels.first[j + 1]))
         random = np.random.default_rng([abs(seed), int(panels.key[j])])
         draws = read(part, random)
-        rates[j], camp[j] = mean_rates(draws.laws), draws.camp
+        means[:, j], camp[j] = mean_rates(draws.laws), draws.camp
         g[part], q[part], drawn[:, part] = draws.g, draws.q, draws.drawn
         if within == "eligible":
             mass[j] = mixed_mass(draws.laws)
@@ -212,7 +210,7 @@ def read_own_rules(
             value = panel_discordance(random.beta(a, b), random.beta(c, d), share)
             edge[j] = cells_of(value, np.ones(len(value)), CELLS)
     posterior = Posterior(mass, edge, within == "panel")
-    high, low = (np.ascontiguousarray(part) for part in rates.T)
+    high, low = means
     reading = LatentReading(high, low, posterior.mean(), np.zeros(n), camp, posterior, g, g, q)
     return reading, drawn
 

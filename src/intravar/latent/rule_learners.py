@@ -130,7 +130,7 @@ class BoostedTrees:
 
     def _learn(
         self, bins: boosted_trees.Bins, edges: list[FloatArray], decided: Observed, rows: IntArray
-    ) -> KeptTrees:
+    ) -> boosted_trees.CutTrees:
         growth = boosted_trees.Growth(
             start=0.0,
             trees=self.trees,
@@ -144,19 +144,7 @@ class BoostedTrees:
         )
         rates = boosted_trees.Rates(*starting_rates(decided, rows))
         table = bins[rows], decided.y[rows], decided.code[rows]
-        return KeptTrees(edges, boosted_trees.grow_trees(*table, rates, growth))
-
-
-@dataclass(frozen=True)
-class KeptTrees:
-    """Trees, and where covariates are cut for them."""
-
-    edges: list[FloatArray]
-    trees: boosted_trees.Trees
-
-    def logit(self, X: FloatArray) -> FloatArray:
-        """See :class:`Rule`."""
-        return self.trees.scores(boosted_trees.binned(X, self.edges, MISSING_BIN))
+        return boosted_trees.CutTrees(edges, boosted_trees.grow_trees(*table, rates, growth))
 
 
 @dataclass
@@ -184,16 +172,15 @@ class SplineLogit:
 
     def prepare(self, X: FloatArray) -> PreparedRule:
         """Build the basis; of very many covariates, not before it is known which ones tell."""
-        if X.shape[1] > boosted_trees.MOST_SEEN:
-            return partial(self._learn_of_many, X, boosted_trees.coarse_bins(X))
-        return partial(self._learn, *self._basis(X, np.arange(X.shape[1])))
+        if X.shape[1] <= boosted_trees.MOST_SEEN:
+            return partial(self._learn, *self._basis(X, np.arange(X.shape[1])))
+        bins = boosted_trees.coarse_bins(X)
 
-    def _learn_of_many(
-        self, X: FloatArray, bins: boosted_trees.Bins, decided: Observed, rows: IntArray
-    ) -> KeptSplines:
-        """Learn from the covariates that tell most of the decisions on the rows."""
-        columns = boosted_trees.telling(bins, decided.y, rows, MOST_SPLINED, decided.code)
-        return self._learn(*self._basis(X, columns), decided, rows)
+        def learn(decided: Observed, rows: IntArray) -> KeptSplines:
+            columns = boosted_trees.telling(bins, decided.y, rows, MOST_SPLINED, decided.code)
+            return self._learn(*self._basis(X, columns), decided, rows)
+
+        return learn
 
     def _basis(self, X: FloatArray, covariates: IntArray) -> tuple[FloatArray, KeptSplines]:
         """Return the columns, and how they are made: values, hinges, products and marks."""
@@ -309,8 +296,7 @@ class FoldRule:
         return np.asarray(self.intercept + np.sum(parts, axis=0))
 
 
-@dataclass(frozen=True)
-class CrossFit:
+class CrossFit(NamedTuple):
     """Held-out scores, and how well they predict held-out decisions.
 
     `logit` is the calibrated logit of g from the other folds, `nested` the same as it is known

@@ -5,7 +5,7 @@ on a grid of rates fitted to it, needs only its counts per score bin, and nothin
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -91,25 +91,15 @@ class SharedRule:
         )
 
 
-class PanelGrid(NamedTuple):
-    """How likely a panel's decisions are.
-
-    `grid` is the log-likelihood by shift, p_high and p_low, with what is thought of the shift;
-    `share` the mean of g by shift; `doubt` the standard deviation of p_high owed to the rule being
-    estimated.
-    """
-
-    grid: FloatArray
-    high_edge: FloatArray
-    low_edge: FloatArray
-    share: FloatArray
-    doubt: float
-
-
-def panel_grid(place: IntArray, y: IntArray, rule: SharedRule) -> PanelGrid:
+def panel_grid(
+    place: IntArray, y: IntArray, rule: SharedRule
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
     """Return how likely one panel's decisions are, given the score bin of every patient.
 
-    The grid of rates is narrowed, step by step, to where the posterior under the weak laws lies.
+    That is the log-likelihood by shift, p_high and p_low, with what is thought of the shift, and
+    the edges of the cells of both rates, narrowed, step by step, to where the posterior under the
+    weak laws lies; the mean of g by shift; and the standard deviation of p_high owed to the rule
+    being estimated.
     """
     n_bins = len(rule.score)
     no, yes = np.bincount(n_bins * y + place, minlength=2 * n_bins).reshape(2, n_bins)
@@ -140,9 +130,12 @@ def panel_grid(place: IntArray, y: IntArray, rule: SharedRule) -> PanelGrid:
     mass = softmax(whole + log_laws(high, low, rule.weak_laws))
     moved = expit(rule.intercept + rule.slope * score + mass.sum(axis=(1, 2)) @ rule.shifts)
     own = mass.sum(axis=(0, 2)) @ high, mass.sum(axis=(0, 1)) @ low
-    doubt = _doubt(_information(count, score, moved, *own), rule.map_covariance)
+    information = _information(count, score, moved, *own)
+    # How far p_high would follow intercept and slope of the map, times their doubt.
+    reply = np.linalg.solve(information[:2, :2], information[:2, 2:])[0]
+    doubt = float(SCORES_TOO * np.sqrt(max(reply @ rule.map_covariance @ reply, 0.0)))
     share = (count * g).sum(axis=1) / max(count.sum(), 1)
-    return PanelGrid(whole, edges[0], edges[1], share, doubt)
+    return whole, edges[0], edges[1], share, doubt
 
 
 def _narrowed(edge: FloatArray, near: BoolArray, n_cells: int) -> FloatArray:
@@ -169,32 +162,11 @@ def _information(
     return information
 
 
-def _doubt(information: FloatArray, covariance: FloatArray) -> float:
-    """Return how far p_high would follow intercept and slope of the map, times their doubt."""
-    reply = np.linalg.solve(information[:2, :2], information[:2, 2:])[0]
-    return float(SCORES_TOO * np.sqrt(max(reply @ covariance @ reply, 0.0)))
-
-
 def log_laws(high: FloatArray, low: FloatArray, laws: FloatArray) -> FloatArray:
     """Return the log density of rates under their laws, up to a constant, p_high x p_low."""
     of_high = (laws[0] - 1.0) * np.log(high) + (laws[1] - 1.0) * np.log1p(-high)
     of_low = (laws[2] - 1.0) * np.log(low) + (laws[3] - 1.0) * np.log1p(-low)
     return np.asarray(of_high[:, None] + of_low)
-
-
-def likelihoods(
-    place: IntArray, y: IntArray, first: IntArray, rule: SharedRule
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return every panel's likelihood, shifts summed out, beside its largest, and the rates."""
-    n = len(first) - 1
-    out = np.zeros((n, HIGH_CELLS, LOW_CELLS))
-    high, low = np.empty((n, HIGH_CELLS)), np.empty((n, LOW_CELLS))
-    for j in range(n):
-        part = slice(first[j], first[j + 1])
-        read = panel_grid(place[part], y[part], rule)
-        high[j], low[j] = middles(read.high_edge), middles(read.low_edge)
-        out[j] = np.exp(read.grid - read.grid.max()).sum(axis=0)
-    return out, high, low
 
 
 def read_panels(
@@ -211,23 +183,21 @@ def read_panels(
     edge, weak_edge = np.empty((n, cells + 1)), np.empty((n, cells + 1))
     for j in range(n):
         part = slice(first[j], first[j + 1])
-        read = panel_grid(place[part], y[part], rule)
-        high, low = middles(read.high_edge), middles(read.low_edge)
+        grid, high_edge, low_edge, share, doubt[j] = panel_grid(place[part], y[part], rule)
+        high, low = middles(high_edge), middles(low_edge)
         weight, weaker = (
-            softmax(read.grid + log_laws(high, low, laws))
-            for laws in (rule.rate_laws, rule.weak_laws)
+            softmax(grid + log_laws(high, low, laws)) for laws in (rule.rate_laws, rule.weak_laws)
         )
         by_shift, by_high, by_low = (weight.sum(axis=tuple({0, 1, 2} - {at})) for at in range(3))
         means[j] = (by_high * high).sum(), (by_low * low).sum(), (by_shift * rule.shifts).sum()
-        doubt[j] = read.doubt
         if whole:
-            value = rates.panel_discordance(high[:, None], low, read.share[:, None, None])
+            value = rates.panel_discordance(high[:, None], low, share[:, None, None])
             edge[j], weak_edge[j] = (
                 rates.cells_of(value, each, cells) for each in (weight, weaker)
             )
-            doubt[j] *= (by_shift * read.share).sum() * np.abs(2 - 4 * means[j, 0])
+            doubt[j] *= (by_shift * share).sum() * np.abs(2 - 4 * means[j, 0])
         else:
-            edge[j], weak_edge[j] = read.high_edge, read.high_edge
+            edge[j], weak_edge[j] = high_edge, high_edge
             mass[j], weak[j] = by_high, weaker.sum(axis=(0, 2))
     posterior = Posterior(mass, edge, whole)
     return means, posterior, Posterior(weak, weak_edge, whole, doubt)
@@ -240,7 +210,7 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
     """
     for sign in (1.0, -1.0):
         counts = calibration.count(sign * logit, panels)
-        fit, personal = _final(counts, thresholds)
+        fit = _final(counts, thresholds)
         # Where the classes come out switched: the eligible are those decided for more often.
         if fit.mean_high.mean() >= fit.mean_low.mean():
             break
@@ -251,7 +221,7 @@ def learn_shared(logit: FloatArray, panels: Panels, thresholds: bool) -> SharedR
         fit.intercept,
         fit.slope,
         fit.shifts,
-        -0.5 * calibration.SHIFT_POINTS**2 if personal else np.zeros(1),
+        -0.5 * calibration.SHIFT_POINTS**2 if len(fit.shifts) > 1 else np.zeros(1),
         map_covariance(counts, fit),
         sign=sign,
         path=np.array(fit.path),
@@ -270,9 +240,20 @@ def everybody_eligible(panels: Panels) -> SharedRule:
 
 
 def _with_laws(rule: SharedRule, logit: FloatArray, panels: Panels) -> SharedRule:
-    """Return the same with the laws that everybody's rates most likely come from."""
-    laws = rates.learn_laws(*likelihoods(rule.place(logit), panels.y, panels.first, rule))
-    weak = [rates.no_stronger(law, len(panels)) for law in laws]
+    """Return the same with the laws that everybody's rates most likely come from.
+
+    By every panel's likelihood, shifts summed out, beside its largest.
+    """
+    place, first, n = rule.place(logit), panels.first, len(panels)
+    likelihood = np.zeros((n, HIGH_CELLS, LOW_CELLS))
+    high, low = np.empty((n, HIGH_CELLS)), np.empty((n, LOW_CELLS))
+    for j in range(n):
+        part = slice(first[j], first[j + 1])
+        grid, high_edge, low_edge, *_ = panel_grid(place[part], panels.y[part], rule)
+        high[j], low[j] = middles(high_edge), middles(low_edge)
+        likelihood[j] = np.exp(grid - grid.max()).sum(axis=0)
+    laws = rates.learn_laws(likelihood, high, low)
+    weak = [rates.no_stronger(law, n) for law in laws]
     return replace(rule, rate_laws=np.ravel(laws), weak_laws=np.ravel(weak))
 
 
@@ -305,15 +286,15 @@ def held_out_on_first(
     rest, own = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
     if shared.everybody:
         return calibration.one_class_log_likelihood(decided, rest, own)
-    fit, _ = _final(calibration.count(nested, decided, rest), shared.thresholds)
+    fit = _final(calibration.count(nested, decided, rest), shared.thresholds)
     return fit.log_likelihood_of(nested, decided, own)
 
 
-def _final(counts: calibration.Counts, thresholds: bool) -> tuple[calibration.Calibration, bool]:
-    """Calibrate with scores that are calibrated already; say whether thresholds are personal."""
+def _final(counts: calibration.Counts, thresholds: bool) -> calibration.Calibration:
+    """Calibrate scores that are calibrated already; thresholds are personal where that gains."""
     fit = calibration.calibrate(counts, tight=True)
     if thresholds:
         personal = calibration.calibrate(counts, fit, personal=True, tight=True)
         if personal.log_likelihood > fit.log_likelihood + THRESHOLD_MARGIN:
-            return personal, True
-    return fit, False
+            return personal
+    return fit

@@ -173,6 +173,17 @@ class Trees(NamedTuple):
         return np.bincount(looked_at, minlength=n_columns).astype(np.int64)
 
 
+class CutTrees(NamedTuple):
+    """Trees, and where the columns that they look at are cut into bins."""
+
+    edges: list[FloatArray]
+    trees: Trees
+
+    def logit(self, X: FloatArray) -> FloatArray:
+        """Return F of some rows, each by the own values alone."""
+        return self.trees.scores(binned(X, self.edges, self.trees.missing_bin))
+
+
 @njit(cache=True, nogil=True)
 def _histograms(bins, node, gradient, curvature, width, parent, sums, size):  # type: ignore[no-untyped-def]
     """Sum gradients and curvatures per node, column and bin into `sums`.

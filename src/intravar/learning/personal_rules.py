@@ -126,8 +126,7 @@ class Hyper(NamedTuple):
         return cls(*(np.mean(part, axis=0) for part in zip(*some, strict=True)))
 
 
-@dataclass(frozen=True, eq=False)
-class PersonalRules:
+class PersonalRules(NamedTuple):
     """Every physician's parameters: posterior modes and covariances, and log densities there."""
 
     hyper: Hyper
@@ -148,9 +147,7 @@ class PersonalRules:
 
     def take(self, among: IntArray) -> PersonalRules:
         """Return the rules of some physicians."""
-        return PersonalRules(
-            self.hyper, self.theta[among], self.covariance[among], self.reached[among]
-        )
+        return PersonalRules(self.hyper, *(each[among] for each in self[1:]))
 
     def average(self, Z: FloatArray, rows: IntArray) -> FloatArray:
         """Return P(yes) of some rows with one of the physicians, drawn at random."""
@@ -231,15 +228,12 @@ def hyper_rounds(
     theta, mode = (np.tile(hyper.mean, (J, 1)) for _ in range(2))
     kept = []
     for number in range(how.rounds):
-        ellipses = [prior_ellipse(hyper.mean, hyper.covariance, J)]
-        if how.near and number % LOOK_AGAIN == 0:
-            precision = np.linalg.inv(hyper.covariance)
-            spread = _fit_panels(*panels, mode, hyper.mean, precision, 5)[0]
+        move_along(prior_ellipse(*hyper, J), how.moves, theta, panels, random)
         if how.near:
-            ellipses.append(near_ellipse(hyper.mean, hyper.covariance, mode, spread))
-        for ellipse, moves in zip(ellipses, (how.moves, how.near), strict=False):
-            move_along(ellipse, moves, theta, panels, random)
-        if how.near:
+            if number % LOOK_AGAIN == 0:
+                precision = np.linalg.inv(hyper.covariance)
+                spread = _fit_panels(*panels, mode, hyper.mean, precision, 5)[0]
+            move_along(near_ellipse(*hyper, mode, spread), how.near, theta, panels, random)
             put_upright(theta)
         theta[:, :-2] *= _stretch(panels, theta, how.largest)
         mean = theta.mean(axis=0)
@@ -346,8 +340,7 @@ def held_back_covariance(
 CAMP_ROUNDS = 20
 
 
-@dataclass(frozen=True, eq=False)
-class CampRules:
+class CampRules(NamedTuple):
     """What was learned of camps: directions and weights of their rules.
 
     `hyper` is what is common to thresholds and rates of the physicians.

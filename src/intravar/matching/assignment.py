@@ -210,10 +210,9 @@ def solve_sparse(
     >>> solve_sparse(np.array([0, 2, 4]), np.array([0, 1, 0, 1]), np.array([4, 1, 1, 9]))
     (array([1, 0]), array([0, 0]), array([1, 1]))
     """
-    *solution, complete = _augment(start, column, cost)
+    sigma, gains, prices, complete = _augment(start, column, cost)
     if not complete:
         raise RuntimeError("the graph admits no assignment")
-    sigma, gains, prices = solution
     return sigma, gains, prices
 
 

@@ -30,6 +30,7 @@ from intravar.learning.boosted_trees import (
     MISSING_BIN,
     MOST_SEEN,
     Bins,
+    CutTrees,
     Growth,
     Rates,
     Trees,
@@ -294,14 +295,13 @@ class Stack(NamedTuple):
     """A mixture of the blend and of the axes' trees, learned from held-out predictions.
 
     Both blends have an intercept and weights of candidates, the blind one of those that do not know
-    who decides. `mixture` is the share of the axes' trees, which are None without one; beside them
-    the edges of the bins that they look at.
+    who decides. `mixture` is the share of the axes' trees, which are None without one.
     """
 
     blend: FloatArray
     blind_blend: FloatArray
     mixture: float
-    axes_trees: tuple[Trees, list[FloatArray]] | None
+    axes_trees: CutTrees | None
 
     def scores(self, level: Level) -> tuple[FloatArray, FloatArray]:
         """Return the logit of P(yes), and the same by the candidates that do not know who decides.
@@ -310,7 +310,7 @@ class Stack(NamedTuple):
         """
         blended = summed(self.blend, level.logits.T)
         if self.axes_trees is not None:
-            along = _along_axes(level, *self.axes_trees)
+            along = self.axes_trees.logit(level.values)
             blended = (1 - self.mixture) * blended + self.mixture * along
         return blended, summed(self.blind_blend, level.blind.T)
 
@@ -333,7 +333,7 @@ def fit_stack(level: Level, y: IntArray, part: BoolArray) -> Stack:
         known, other = (Level(level.names, level.values[rows]) for rows in (inside, ~inside))
         weights = fit_blend(known.logits, y[inside])
         blended = weights[0] + other.logits @ weights[1:]
-        along = _along_axes(other, *_grow_along_axes(known, y[inside]))
+        along = _grow_along_axes(known, y[inside]).logit(other.values)
         for at, share in enumerate(MIXTURES):
             mixed = (1 - share) * blended + share * along
             total[at] += log_likelihood(mixed, y[~inside]).sum()
@@ -342,10 +342,6 @@ def fit_stack(level: Level, y: IntArray, part: BoolArray) -> Stack:
     return Stack(fit_blend(level.logits, y), fit_blend(level.blind, y), mixture, trees)
 
 
-def _grow_along_axes(level: Level, y: IntArray) -> tuple[Trees, list[FloatArray]]:
+def _grow_along_axes(level: Level, y: IntArray) -> CutTrees:
     edges = bin_edges(level.values)
-    return grown(binned(level.values, edges), y), edges
-
-
-def _along_axes(level: Level, trees: Trees, edges: list[FloatArray]) -> FloatArray:
-    return trees.scores(binned(level.values, edges))
+    return CutTrees(edges, grown(binned(level.values, edges), y))

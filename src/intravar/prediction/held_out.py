@@ -359,7 +359,7 @@ def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> H
     some = task.take(rows)
     _, left = learn_own_rules(some, own[rows], pooled[rows], task.seed)
     limit = bound(_losses_of(some, own[rows]), left)
-    score = np.where(some.sizes >= 2, limit.score, np.nan)
+    score = np.where(some.counts[0] >= 2, limit.score, np.nan)
     return Half.placed(score, limit.interval(LEVEL), some.places, len(task), is_bound=True)
 
 

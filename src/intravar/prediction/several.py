@@ -72,10 +72,6 @@ class Logits(NamedTuple):
         ends = np.cumsum([0, *(design.shape[1] for design in self.designs)])
         return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
-    def only(self, rows: BoolArray) -> Logits:
-        """Return the same with nothing known of the other rows."""
-        return self._replace(known=self.known & rows[:, None])
-
 
 class PhysicianEffects(NamedTuple):
     """Mean and covariance of effects over physicians; effects of each, with their error's."""
@@ -204,12 +200,20 @@ def across_decisions(
         by_effects = np.empty_like(own)
         for number in np.unique(fold):
             out = fold == number
-            effects = fit_effects(logits.only(~out), everything, FOLD_ROUNDS)
+            effects = fit_effects(
+                logits._replace(known=known & ~out[:, None]), everything, FOLD_ROUNDS
+            )
             for k, (design, span) in enumerate(zip(designs, logits.spans, strict=True)):
                 by_effects[out, k] = effects.probability(design[out], 0.0, span, code[out])
         columns = zip(own.T, by_effects.T, decided.T, known.T, strict=True)
         predicted = np.column_stack([_blended(*each, fold) for each in columns])
-    excess = [_excess(everything, logits, k) for k in range(len(designs))]
+    # What the uncertainty of the effects adds in a decision, per physician.
+    excess = []
+    for rows, design, span in zip(map(np.flatnonzero, known.T), designs, logits.spans, strict=True):
+        given, whose = design[rows], code[rows]
+        p = everything.probability(given, 0.0, span, whose)
+        variance = np.square(p * (1 - p)) * everything.unsure(given, span, whose)
+        excess.append(panel_means(2 * variance, whose, logits.n_physicians))
     # The second effects are those of going with colleagues.
     at = [span.start + 1 for span in logits.spans]
     covariance = everything.covariance[np.ix_(at, at)]
@@ -236,15 +240,6 @@ def _blended(
         weights = fit_blend(table[rest], decided[rest].astype(np.int64))
         blended[out] = expit(weights[0] + table[out] @ weights[1:])
     return blended
-
-
-def _excess(effects: PhysicianEffects, logits: Logits, k: int) -> FloatArray:
-    """Return what the uncertainty of the effects adds in a decision, per physician."""
-    rows = np.flatnonzero(logits.known[:, k])
-    code, design, span = logits.code[rows], logits.designs[k][rows], logits.spans[k]
-    p = effects.probability(design, logits.offset[rows, k], span, code)
-    variance = np.square(p * (1 - p)) * effects.unsure(design, span, code)
-    return panel_means(2 * variance, code, logits.n_physicians)
 
 
 def conditionals(
@@ -275,15 +270,15 @@ def _given_earlier(
     score: FloatArray, decided: IntArray, k: int, code: IntArray, fold: IntArray
 ) -> FloatArray:
     earlier, y = decided[:, :k].astype(np.float64), decided[:, k : k + 1].astype(np.float64)
-    combinations, known = vectors(k), np.ones((len(y), 1), dtype=np.bool_)
+    combinations = vectors(k)
     features = _features(score, earlier, k)
     table = np.empty((len(y), len(combinations)))
     for number in np.unique(fold):
         out = fold == number
         weights = _weights(features[~out], score[~out, k], decided[~out, k])
         offset = (score[:, k] + features @ weights)[:, None]
-        logits = Logits((earlier,), offset, y, known, code, int(code.max()) + 1)
-        effects = fit_effects(logits.only(~out))
+        known = ~out[:, None]
+        effects = fit_effects(Logits((earlier,), offset, y, known, code, int(code.max()) + 1))
         rows = np.flatnonzero(out)
         for at, combination in enumerate(combinations):
             before = np.tile(combination, (len(rows), 1))

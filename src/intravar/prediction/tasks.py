@@ -149,7 +149,7 @@ class Task(Panels):
     def sampled(self) -> BoolArray:
         """Whether what is common is learned from the patient's physician."""
         order = stream(self.seed, "prediction", "sample").permutation(len(self))
-        sizes = self.sizes[order]
+        sizes = self.counts[0][order]
         taken = np.zeros(len(order), dtype=np.bool_)
         taken[order[np.cumsum(sizes) - sizes < MOST_COMMON]] = True
         return taken[self.code]
