@@ -269,22 +269,18 @@ def _covariates(X: Any, keep_missing: bool) -> tuple[FloatArray, tuple[str, ...]
             raise InputError(f"X has {X.ndim} dimension(s); give one row per patient and columns")
         columns = {f"x{position}": values for position, values in enumerate(X.T)}
     else:
-        columns = _frame(X).to_dict()
+        try:
+            frame = nw.from_native(X)
+        except TypeError as error:
+            kind = type(X).__name__
+            dense = "; sparse tables are not taken, X.toarray() makes it dense" * issparse(X)
+            raise InputError(f"X is a {kind}; give a NumPy array or a data frame{dense}") from error
+        table = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        columns = table.to_polars().to_dict()
     if not columns:
         raise InputError("X has no columns; give at least one covariate")
-    table = [_column(name, values, keep_missing) for name, values in columns.items()]
-    return np.column_stack(table), tuple(columns)
-
-
-def _frame(X: Any) -> pl.DataFrame:
-    try:
-        frame = nw.from_native(X)
-    except TypeError as error:
-        kind = type(X).__name__
-        dense = "; sparse tables are not taken, X.toarray() makes it dense" * issparse(X)
-        raise InputError(f"X is a {kind}; give a NumPy array or a data frame{dense}") from error
-    table = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    return table.to_polars()
+    numbers = [_column(name, values, keep_missing) for name, values in columns.items()]
+    return np.column_stack(numbers), tuple(columns)
 
 
 def _column(name: str, values: pl.Series | npt.NDArray[Any], keep_missing: bool) -> FloatArray:

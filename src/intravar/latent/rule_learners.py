@@ -131,17 +131,9 @@ class BoostedTrees:
     def _learn(
         self, bins: boosted_trees.Bins, edges: list[FloatArray], decided: Observed, rows: IntArray
     ) -> boosted_trees.CutTrees:
-        growth = boosted_trees.Growth(
-            start=0.0,
-            trees=self.trees,
-            depth=self.depth,
-            rate=float(self.learning_rate),
-            ridge=float(self.ridge),
-            least=float(self.least_information),
-            missing=MISSING_BIN,
-            hold=HOLD,
-            strength=STRENGTH,
-        )
+        rate, ridge, least = map(float, (self.learning_rate, self.ridge, self.least_information))
+        size = 0.0, self.trees, self.depth
+        growth = boosted_trees.Growth(*size, rate, ridge, least, MISSING_BIN, HOLD, STRENGTH)
         rates = boosted_trees.Rates(*starting_rates(decided, rows))
         table = bins[rows], decided.y[rows], decided.code[rows]
         return boosted_trees.CutTrees(edges, boosted_trees.grow_trees(*table, rates, growth))

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import LEVEL, Half, TwoHalves
-from intravar.learning.boosted_trees import Bins, Trees
+from intravar.learning.boosted_trees import Trees
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.observed import Observed
 from intravar.prediction.bound import Bound, Losses, LossReader, bound, learn_reader, losses_of
@@ -225,7 +225,11 @@ class PredictionCommon(NamedTuple):
         deals = [read_folds(folds, task.dealt(seed)) for seed, folds in self.deals.items()]
         if not deals:
             deals = [predict_shares(task.y, task.code, len(task), *self.n_learned)]
-        return _averaged(deals), colleagues_loss(self.losses, task.bins)
+        if not self.losses:
+            return _averaged(deals), np.full(len(task.y), np.nan)
+        # None of the trees has seen these patients, so that all count alike: logits are averaged.
+        logit = np.sum([each.scores(task.bins) for each in self.losses], axis=0) / len(self.losses)
+        return _averaged(deals), np.asarray(expit(logit))
 
     def bound(self, task: Task, predicted: Predicted) -> Bound:
         """Return the bound of every panel, each from the own patients alone."""
@@ -250,7 +254,7 @@ def learn_predictions(
     if first.folds:
         own_rules, left = learn_own_rules(task, predicted.personal, predicted.pooled, seeds[0])
     losses = _losses_of(task, predicted.personal)
-    colleagues, trees = expected_losses(task.bins, losses.loss, task.code, len(task), seeds[0])
+    colleagues, trees = expected_losses(task, losses.loss, seeds[0])
     common = PredictionCommon(
         first.view,
         n_folds,
@@ -274,31 +278,20 @@ def _averaged(deals: Sequence[Predicted]) -> Predicted:
     return Predicted(personal, pooled, deals[0].by_candidate)
 
 
-def colleagues_loss(trees: Sequence[Trees], bins: Bins) -> FloatArray:
-    """Return the loss to expect with patients of physicians outside all groups.
-
-    None of the trees has seen them, so that all count alike: logits are averaged. NaN without any.
-    """
-    if not trees:
-        return np.full(len(bins), np.nan)
-    return np.asarray(expit(np.sum([each.scores(bins) for each in trees], axis=0) / len(trees)))
-
-
-def expected_losses(
-    bins: Bins, loss: FloatArray, code: IntArray, n_physicians: int, seed: int
-) -> tuple[FloatArray, list[Trees]]:
+def expected_losses(task: Task, loss: FloatArray, seed: int) -> tuple[FloatArray, list[Trees]]:
     """Return the loss that other physicians have with a patient like this one, for every patient.
 
     `loss` is the held-out squared error; NaN where there is no colleague. Beside it the trees of
     the losses of all groups but one, for physicians who were not learned from.
     """
+    bins, n_physicians = task.bins, len(task)
     if n_physicians < 2:
         return np.full(len(loss), np.nan), []
     random = stream(seed, "prediction", "colleagues")
     group = random.permutation(n_physicians) % min(GROUPS, n_physicians)
     expected, trees = np.empty(len(loss)), []
     for number in range(int(group.max()) + 1):
-        own = group[code] == number
+        own = group[task.code] == number
         others = np.flatnonzero(~own)
         if len(others) > MOST_ROWS:
             others = np.sort(random.choice(others, MOST_ROWS, replace=False))
