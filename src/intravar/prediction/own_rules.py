@@ -162,12 +162,11 @@ def in_words(differences: pl.DataFrame, physicians: Sequence[str]) -> list[str |
     """
     words = pl.format("{} {}", "covariate", "how").head(MOST_WORDS).alias("words")
     said = dict(differences.group_by("physician", maintain_order=True).agg(words).iter_rows())
-    return [_sentence(said.get(str(name), [])) for name in physicians]
-
-
-def _sentence(words: list[str]) -> str | None:
-    if not words:
-        return None
-    listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-    compares = words[-1].endswith(("more", "less"))
-    return f"weighs {listed} than the others" if compares else f"weighs {listed}"
+    sentences: list[str | None] = []
+    for name in physicians:
+        *others, last = said.get(str(name)) or [""]
+        listed = f"{', '.join(others)} and {last}" if others else last
+        compares = last.endswith(("more", "less"))
+        sentence = f"weighs {listed} than the others" if compares else f"weighs {listed}"
+        sentences.append(sentence if last else None)
+    return sentences
