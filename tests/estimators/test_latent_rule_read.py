@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 import intravar
 from intravar.errors import InputError
+from intravar.estimators.base import Reader
 from intravar.estimators.latent_rule import LatentRule
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.measurement.scores import scores_of
@@ -144,7 +145,7 @@ def test_results_are_complete(fitted):
 
 def test_whole_panels_too(fitted):
     model, others = fitted
-    light = model.reader().set_params(within="panel")
+    light = Reader(model.reader().method.set_params(within="panel"), model.common_)
     together = results(light.read(others), others)
     for j in (0, 3, 4):
         alone = others.take(np.flatnonzero(others.code == j))
@@ -154,7 +155,7 @@ def test_whole_panels_too(fitted):
 def test_nothing_of_the_sample_is_sent(fitted):
     model, _ = fitted
     assert len(pickle.dumps(model.reader())) < 1_000_000
-    assert not hasattr(model.reader(), "score_")
+    assert not hasattr(model.reader().method, "score_")
 
 
 @pytest.mark.parametrize("condition", ["score2", "stress-two-camps"])

@@ -182,11 +182,12 @@ def test_other_columns_and_a_method_that_learned_nothing_are_refused(light, buck
 
 def test_fitting_is_learning_and_reading():
     table = observed(*patients(4, [60] * 8))
-    fitted = intravar.Predictability().fit_observed(table)
-    read = pickle.loads(pickle.dumps(fitted.reader())).read(table)
+    model = intravar.Predictability()
+    common = pickle.loads(pickle.dumps(model.learn(table)))
+    read, fitted = model.read(common, table), model.fit_observed(table)
     # The same weights by the same common part; only held-out predictions are handed in.
     assert read.weights_.equals(fitted.weights_)
-    assert not hasattr(fitted.reader(), "score_")
+    assert not hasattr(model.reader().method, "score_")
 
 
 def test_the_sample_is_read_as_it_was_fitted_nearly():

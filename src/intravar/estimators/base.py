@@ -3,11 +3,18 @@
 The interface is that of scikit-learn, and a result explains itself.
 
 There are two kinds of methods. An :class:`Estimator` scores the physicians it is given, and that is
-all. A :class:`CommonEstimator` first learns what physicians have in common. It then reads score,
-interval and evidence of each physician from the own panel and from what is common alone, whoever
-else is read. A table in memory is one bucket, a large table is many: every bucket is read the same
-way. Only patients who were learned from need a common score that has not seen the own decision:
-`fit` hands it in, made by cross-fitting while learning.
+all. A :class:`CommonEstimator` does it in two steps:
+
+``learn(panels) -> Common``
+    What physicians have in common. It can be pickled, and no patient is in it.
+``read(common, panels) -> Reading``
+    A fitted method with score, interval and evidence of every physician, each from the own panel
+    and from `common` alone, whoever else is read.
+
+``fit(X, y, physician)`` is both on the same patients. The only difference that is left is that a
+patient who was learned from needs a common score that has not seen the own decision: `fit` hands it
+in as a column, made by cross-fitting while learning. A table in memory is one bucket, a large table
+is many: every bucket is read the same way.
 """
 
 from __future__ import annotations
@@ -261,35 +268,40 @@ class CommonEstimator(Estimator):
 
     common_: Any
 
-    def reader(self) -> Self:
-        """Return the method with what is common and without the patients that were fitted.
-
-        It is small, and sent to wherever physicians are read.
-        """
-        check_is_fitted(self)
-        return self._with_common(self.common_)
-
-    def read(self, panels: Observed) -> Self:
-        """Return the method fitted to physicians who were not learned from, by what is common.
-
-        What is said of a physician depends on the own panel and on what is common alone.
+    def learn(self, panels: Observed) -> Any:
+        """Return what the physicians have in common: it can be pickled, and no patient is in it.
 
         Parameters
         ----------
         panels
-            Their patients, with the same covariates.
+            Patients of the physicians to learn from, checked before.
         """
-        reading = self._with_common(self.common_)
-        reading._describe(panels)
         with threadpool_limits(limits=1, user_api="blas"):
-            reading._read(self.common_, panels, None)
+            return self._learn(panels)[0]
+
+    def read(self, common: Any, panels: Observed) -> Self:
+        """Return the method fitted to these physicians by what others have in common.
+
+        What is said of a physician depends on the own panel and on `common` alone.
+
+        Parameters
+        ----------
+        common
+            What :meth:`learn` returned.
+        panels
+            Patients of physicians who were not learned from, with the same covariates.
+        """
+        reading: Self = clone(self)
+        reading._describe(panels)
+        reading.common_ = common
+        with threadpool_limits(limits=1, user_api="blas"):
+            reading._read(common, panels, None)
         return reading
 
-    def _with_common(self, common: Any) -> Self:
-        """Return the method as it was before it was fitted, but with what is common."""
-        unfitted: Self = clone(self)
-        unfitted.common_ = common
-        return unfitted
+    def reader(self) -> Reader:
+        """Return what others can be read by, without the patients that were fitted."""
+        check_is_fitted(self)
+        return Reader(clone(self), self.common_)
 
     def _fit(self, observed: Observed) -> None:
         # The products are many and small: threads of BLAS would only wait for each other.
@@ -304,6 +316,17 @@ class CommonEstimator(Estimator):
     @abstractmethod
     def _read(self, common: Any, observed: Observed, handed_in: Any) -> None:
         """Set all fitted attributes; `handed_in` is None for patients not learned from."""
+
+
+class Reader(NamedTuple):
+    """A method and what it learned in common: small, and sent to wherever physicians are read."""
+
+    method: CommonEstimator
+    common: Any
+
+    def read(self, panels: Observed) -> CommonEstimator:
+        """Read physicians; see :meth:`CommonEstimator.read`."""
+        return self.method.read(self.common, panels)
 
 
 class Methods(UserDict[str, Any]):

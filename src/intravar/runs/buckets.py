@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from intravar.arrays import IntArray
 from intravar.errors import InputError, counted_among
-from intravar.estimators.base import CommonEstimator, Estimator
+from intravar.estimators.base import Estimator, Reader
 from intravar.estimators.evidence import Evidence, no_differences
 from intravar.observed import Observed
 from intravar.preparation.check import Check
@@ -82,10 +82,10 @@ class ReadBy:
 
     recipe: Recipe
     decided: str
-    models: Mapping[str, CommonEstimator]
+    models: Mapping[str, Reader]
     look: Look
     predicting: str | None = None
-    dated: CommonEstimator | None = None
+    dated: Reader | None = None
 
 
 @dataclass(frozen=True, eq=False)
