@@ -83,15 +83,13 @@ def explain(
 
 def chosen_decision(listed: Sequence[str], decision: str | None) -> int:
     """Return the place of a decision among those that were measured."""
-    if decision is None and len(listed) == 1:
-        return 0
-    if decision in listed:
-        return list(listed).index(str(decision))
-    if decision is None:
+    if decision is None and len(listed) > 1:
         raise InputError(
             f"several decisions were measured; name one of {', '.join(listed)} with "
             f"{option('decision')}"
         )
+    if decision is None or decision in listed:
+        return list(listed).index(decision or listed[0])
     raise unknown_name("decision", decision, listed, remedy=", ".join(listed))
 
 

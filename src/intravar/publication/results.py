@@ -1,9 +1,10 @@
 """What is published of a measurement, as types; every field says what makes it safe.
 
 :class:`Published` is all that leaves the disclosure step; whatever is shown or kept is read from
-it. A field is declared as `Annotated[type, rule]`, where the rule says why it tells on nobody. A
-test holds the rules against docs/privacy.md. To add a field, declare it here and fill it where the
-measurement is published; files and reading follow.
+it. A field is declared as `Annotated[type, rule]`, where the rule says why it tells on nobody;
+rules that many fields have are in rules.toml. A test holds the rules against docs/privacy.md. To
+add a field, declare it here and fill it where the measurement is published; files and reading
+follow.
 """
 
 import math
