@@ -1,4 +1,4 @@
-"""The estimators: from (X, y, physician) to one score per physician, one file per method.
+"""The estimators: from (X, y, physician) to one score per physician.
 
 A method is loaded when it is first used; the stub beside this file says what lies where.
 """

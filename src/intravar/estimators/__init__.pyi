@@ -10,11 +10,9 @@ from .base import (
     fit_methods,
     make_estimator,
 )
-from .genetic_mahalanobis import GeneticMahalanobis
 from .glmm import GLMM
 from .latent_rule import LatentRule
-from .lpa_guided import LPAGuided
-from .matching import Euclidean, Mahalanobis
+from .matching import Euclidean, GeneticMahalanobis, LPAGuided, Mahalanobis
 from .noise import Noise
 from .predictability import Predictability
 from .repeats import Repeats

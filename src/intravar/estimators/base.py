@@ -348,9 +348,9 @@ PAPER_METHODS = Methods(
         "euclidean": "matching.Euclidean",
         "mahalanobis": "matching.Mahalanobis",
         "learned-weights": "supervised.LearnedWeights",
-        "genetic-mahalanobis": "genetic_mahalanobis.GeneticMahalanobis",
+        "genetic-mahalanobis": "matching.GeneticMahalanobis",
         "rf-proximity": "supervised.RFProximity",
-        "lpa-guided": "lpa_guided.LPAGuided",
+        "lpa-guided": "matching.LPAGuided",
         "mutual-information": "supervised.MutualInformation",
         "glmm": "glmm.GLMM",
     }

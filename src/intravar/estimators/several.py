@@ -306,35 +306,24 @@ def _pairs(
         scale = float(np.sqrt(np.prod([spread[rows, k].mean() for k in pair])))
         correlation = float(product.mean()) / scale
         reach = z * float(product.std()) / scale / np.sqrt(len(rows))
-        first, second = (predicted.names[k] for k in pair)
-        everybody.append(
-            {
-                "first": first,
-                "second": second,
-                "n_patients": len(rows),
-                "together": float(both.mean()),
-                "expected": float(expected.mean()),
-                "correlation": correlation,
-                "low": correlation - reach,
-                "high": correlation + reach,
-                "steadiness": float(across.correlation[pair]),
-            }
-        )
+        named = {"first": predicted.names[pair[0]], "second": predicted.names[pair[1]]}
+        of_all = {
+            "together": float(both.mean()),
+            "expected": float(expected.mean()),
+            "correlation": correlation,
+            "low": correlation - reach,
+            "high": correlation + reach,
+            "steadiness": float(across.correlation[pair]),
+        }
+        everybody.append(named | {"n_patients": len(rows)} | of_all)
         size = np.bincount(code, minlength=J)
         present = np.flatnonzero(size)
         own, chance = (panel_means(values, code, J)[present] for values in (product, noise))
         shrunk = shrink(own / scale, np.sqrt(chance / size[present]) / scale)
         columns = np.full((3, J), np.nan)
         columns[:, present] = shrunk.value, shrunk.low, shrunk.high
-        each.append(
-            _frame(
-                {
-                    "physician": predicted.physician,
-                    "first": [first] * J,
-                    "second": [second] * J,
-                    "n_patients": size,
-                    **dict(zip(("correlation", "low", "high"), columns, strict=True)),
-                }
-            )
-        )
+        figures = dict(zip(("correlation", "low", "high"), columns, strict=True))
+        pairs = {name: [decision] * J for name, decision in named.items()}
+        own_pair = {"physician": predicted.physician, **pairs, "n_patients": size, **figures}
+        each.append(_frame(own_pair))
     return pl.DataFrame(everybody), pl.concat(each)

@@ -93,12 +93,8 @@ def _within(n: FloatArray, mean: FloatArray, variance: FloatArray) -> tuple[Floa
     inverse = np.linalg.pinv(laplacian, rcond=1e-10, hermitian=True)
     # n (mean - own mean) is linear in the means, of variance variance / n each.
     noisy = n * variance
-    middle = (
-        np.diag(noisy.sum(axis=0))
-        - share.T @ noisy
-        - noisy.T @ share
-        + (share * noisy.sum(axis=1, keepdims=True)).T @ share
-    )
+    middle = np.diag(noisy.sum(axis=0)) - share.T @ noisy - noisy.T @ share
+    middle += (share * noisy.sum(axis=1, keepdims=True)).T @ share
     return inverse @ right, inverse @ middle @ inverse
 
 

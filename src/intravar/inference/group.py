@@ -324,11 +324,8 @@ def funnel_limits(score: FloatArray, size: FloatArray, error: FloatArray | None)
     (0.2, 0.4, 0.066)
     """
     middle = float(score @ size / size.sum())
-    unit = (
-        float(np.sqrt(middle * (1 - middle)))
-        if error is None
-        else float(np.median(error * np.sqrt(size)))
-    )
+    coin = np.sqrt(middle * (1 - middle))
+    unit = float(coin if error is None else np.median(error * np.sqrt(size)))
     if unit <= 0 or len(score) < 2:
         return FunnelLimits(middle, unit, 0.0)
     precision = size / unit**2
