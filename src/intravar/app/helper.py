@@ -29,7 +29,7 @@ from intravar.errors import InputError, errors_in, machine_fault
 from intravar.preparation.check import checked_each, folder_for_now
 from intravar.request import Request
 from intravar.review.store import read_stored
-from intravar.sources.defects import defect_lines
+from intravar.sources.paths import defect_lines
 from intravar.sources.reading import ROW, scan_source
 from intravar.writing import make_private_folder, whole_file
 

@@ -23,7 +23,7 @@ from intravar.app.places import OutsideError, Places, key_of
 from intravar.documents.colours import INKS, style_of
 from intravar.documents.html import template_text
 from intravar.errors import InputError, machine_fault
-from intravar.sources.defects import defect_lines
+from intravar.sources.paths import defect_lines
 
 LOOPBACK = "127.0.0.1"
 DEMO = "example"

@@ -202,7 +202,7 @@ def _ending(error: BaseException, interrupted: bool) -> tuple[int, str]:
     if words := machine_fault(error):
         return BAD_INPUT, words
     # Loaded where it is asked for: once nothing else helps.
-    from intravar.sources.defects import defect_lines
+    from intravar.sources.paths import defect_lines
 
     return DEFECT, "\nintravar: ".join(defect_lines(error))
 

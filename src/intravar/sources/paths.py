@@ -8,6 +8,9 @@ import gzip
 import io
 import os
 import re
+import sys
+import tempfile
+import traceback
 import zipfile
 import zlib
 from contextlib import suppress
@@ -17,6 +20,7 @@ from urllib.parse import parse_qsl, unquote
 
 from intravar.errors import InputError, did_you_mean
 from intravar.text import shortened
+from intravar.version import __version__
 
 
 def existing(path: Path) -> Path:
@@ -207,6 +211,22 @@ def scrubbed(text: str, *sources: str) -> str:
                 text = text.replace(secret, HIDDEN)
     text = _IN_TEXT.sub(lambda match: without_password(match[0]), text)
     return _SECRET_WORDS.sub(rf"\1\2{HIDDEN}", text)
+
+
+def defect_lines(error: BaseException) -> list[str]:
+    """Write the log of a defect; return what to tell the user, without a traceback."""
+    text = "".join(traceback.format_exception(error))
+    log = f"intravar {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n\n{text}"
+    summary = scrubbed(f"{type(error).__name__}: {error}", *sys.argv)
+    words = f"this is a defect of intravar, not of your input: {summary}"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="intravar-", suffix=".log", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(scrubbed(log, *sys.argv))
+    except OSError:
+        return [words, scrubbed(text, *sys.argv)]
+    return [words, f"please report it with {file.name}"]
 
 
 def check_server_url(url: str) -> None:
