@@ -8,7 +8,7 @@ import pytest
 
 import intravar
 from intravar import InputError, Request
-from intravar.preparation.periods import Dealt, check_period, levels_of, periods_of
+from intravar.preparation.periods import Dealt, levels_of, periods_of, read_period
 
 DAYS = pl.Series("seen", [date(2023, 1, 1), date(2023, 12, 31), date(2024, 3, 1), None])
 
@@ -93,7 +93,7 @@ def test_levels() -> None:
 def test_periods_with_no_meaning_are_refused() -> None:
     for period in ("weekly", "before/after 2024-13-45", "2024"):
         with pytest.raises(InputError, match="year, quarter, month"):
-            check_period(period)
+            read_period(period)
     with pytest.raises(InputError, match="needs date"):
         Request(physician="p", decision="d", period="year")
 

@@ -21,7 +21,7 @@ from intravar.preparation.cost import Cost, estimate_cost
 from intravar.preparation.decisions import Panels
 from intravar.preparation.duplicates import COPIES
 from intravar.preparation.kinds import assign_roles, missing_column, understand_as
-from intravar.preparation.periods import check_period
+from intravar.preparation.periods import read_period
 from intravar.preparation.prepare import Prepared, Recipe, prepare, strata_of
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources.plain import far_columns, plain_table
@@ -126,15 +126,9 @@ def check(
     return checked(*requested(source, request, shown_fields(locals()) | others))
 
 
-def checked(
-    source: Any,
-    request: Request,
-    spool: Callable[[], Path] | None = None,
-    *,
-    whole: bool = False,
-) -> Check:
+def checked(source: Any, request: Request, spool: Callable[[], Path] | None = None) -> Check:
     """Look at a table of patients as a request of one decision says; see :func:`checked_each`."""
-    (only,) = checked_each(source, request, spool, whole=whole).values()
+    (only,) = checked_each(source, request, spool).values()
     return only
 
 
@@ -157,7 +151,7 @@ def checked_each(
         if method != REPEATS:
             make_estimator(method)  # an unknown name is refused before a long file is read
         if request.period is not None:
-            check_period(request.period)
+            read_period(request.period)
         for name in ("by", "date"):
             if getattr(request, name) is not None and not DESCRIBED[method].predicts:
                 able = [each for each, estimator in METHODS.items() if estimator.predicts]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TypeAlias
@@ -24,9 +25,7 @@ UNKNOWN = ("not known", "missing", "no value", "empty")
 #: Characters of a level's name.
 LONGEST_NAME = 40
 PERIODS = ("year", "quarter", "month")
-_SPLIT = re.compile(
-    r"(?:before/after|before|after|from|since)?\s*(\d{4}-\d{2}-\d{2})$", re.IGNORECASE
-)
+_SPLIT = re.compile(r"(?:before/after|before|after|from|since)?\s*(\d{4}-\d{2}-\d{2})$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,28 +67,24 @@ class Levels:
 Strata: TypeAlias = Mapping[str, Levels]
 
 
-def check_period(period: str) -> None:
-    """Refuse a period that has no meaning."""
-    if period.strip().lower() not in PERIODS and split_day(period) is None:
-        raise InputError(
-            f"{option('period')} is '{shortened(period)}'; give year, quarter, month or "
-            "'before/after 2024-03-01'"
-        )
-
-
-def split_day(period: str) -> date | None:
-    """Return the day at which a period of two parts changes; None if it is no such period.
+def read_period(period: str) -> str | date:
+    """Return year, quarter or month, or the day at which a period of two parts changes.
 
     Examples
     --------
-    >>> split_day("before/after 2024-03-01")
+    >>> read_period("before/after 2024-03-01")
     datetime.date(2024, 3, 1)
     """
-    change = _SPLIT.match(period.strip())
-    try:
-        return None if change is None else date.fromisoformat(change[1])
-    except ValueError:
-        return None
+    meant = period.strip().lower()
+    if meant in PERIODS:
+        return meant
+    with suppress(ValueError):
+        if change := _SPLIT.match(meant):
+            return date.fromisoformat(change[1])
+    raise InputError(
+        f"{option('period')} is '{shortened(period)}'; give year, quarter, month or "
+        "'before/after 2024-03-01'"
+    )
 
 
 def levels_of(column: pl.Series) -> Levels:
@@ -169,14 +164,13 @@ def periods_of(column: pl.Series, period: str) -> Levels:
 
 def _period_of(column: pl.Series, period: str) -> pl.Series:
     """Return the name of the period of every date."""
-    days = _days(column, period)
-    change = split_day(period)
-    if change is not None:
+    days, change = _days(column, period), read_period(period)
+    if isinstance(change, date):
         names = {True: f"before {change}", False: f"from {change}"}
         return (days < change).replace_strict(names, return_dtype=pl.String)
-    if period.strip().lower() == "quarter":
+    if change == "quarter":
         return days.dt.year().cast(pl.String) + " Q" + days.dt.quarter().cast(pl.String)
-    return days.dt.strftime("%Y" if period.strip().lower() == "year" else "%Y-%m")
+    return days.dt.strftime("%Y" if change == "year" else "%Y-%m")
 
 
 def with_period(observed: Observed, periods: Dealt) -> tuple[Observed, IntArray]:
@@ -198,7 +192,7 @@ def _days(column: pl.Series, period: str) -> pl.Series:
         return column.dt.date()
     present = column.drop_nulls()
     if column.dtype.is_integer() and present.is_between(*YEARS).all() and len(present):
-        if period.strip().lower() != "year":
+        if read_period(period) != "year":
             raise InputError(
                 f"column '{column.name}' holds years; {option('period')} is '{period}', years can "
                 f"only be compared as years: {option('period', 'year')}"
