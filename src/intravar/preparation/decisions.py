@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from intravar.observed import natural_places
 from intravar.preparation.kinds import ANSWERS, CODES, about_codes
 from intravar.request import MIN_PANEL
 from intravar.sources.plain import as_names, plain_column
+from intravar.sources.reading import COMPARE
 from intravar.sources.texts import EXACT, PLAIN, typed_texts
 from intravar.text import MISSING, checked_values, clean_texts, shortened
 
@@ -109,12 +109,6 @@ def too_small(n_patients: int, min_panel: int = MIN_PANEL) -> str | None:
 
 YES, NO, DOUBTFUL = (ANSWERS[name] for name in ("yes", "no", "doubtful"))
 UNKNOWN = ANSWERS["unknown"] | {word.lower() for word in MISSING}
-_SIGNS: dict[str, Callable[[pl.Series, float], pl.Series]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
 _COMPARISON = re.compile(r"^\s*(>=|<=|>|<)\s*([+-]?\d+(?:\.\d+)?)\s*$")
 
 
@@ -160,7 +154,7 @@ def code_decision(
     if comparison is not None:
         sign, limit = comparison.groups()
         numbers = _numbers(texts, comparison[0].strip())
-        coded, words = _SIGNS[sign](numbers, float(limit)), (f"{name} {sign} {limit}", "otherwise")
+        coded, words = COMPARE[sign](numbers, float(limit)), (f"{name} {sign} {limit}", "otherwise")
         notes.append(about_codes(numbers))
     elif positive is not None:
         coded, words = _keys(texts) == wanted, (positive, f"not {positive}")

@@ -260,7 +260,7 @@ def prepare(
         rows=numbers[places].astype(np.int64),
         raw=portion.raw[order],
         origin=portion.origin,
-        columns=tuple(_reports(plain, recipe, every, portion.origin, census.note, counts)),
+        columns=tuple(_reports(plain, recipe, every, census, counts)),
         leaks=tuple(
             find_leaks(columns, observed.decision, roles.decision, left.get(roles.date or ""))
         ),
@@ -317,11 +317,10 @@ def _reports(
     table: pl.DataFrame,
     recipe: Recipe,
     every: Mapping[str, Column],
-    origin: tuple[str, ...],
-    about_names: str,
+    census: sample.Census,
     counts: sample.Counts,
 ) -> Iterator[ColumnReport]:
-    roles = recipe.roles
+    roles, codings = recipe.roles, {each.name: each for each in recipe.codings}
     uses: dict[str | None, str] = {
         **dict.fromkeys(roles.exclude, "excluded"),
         roles.patient: "patient",
@@ -331,25 +330,23 @@ def _reports(
         roles.decision: "decision",
         roles.physician: "physician",
     }
-    missing_and_note = {
-        roles.physician: (counts.dropped.get(sample.NOBODY, 0), about_names),
+    told = {
+        roles.physician: (counts.dropped.get(sample.NOBODY, 0), census.note),
         roles.decision: (counts.dropped.get(sample.UNDECIDED, 0), counts.note),
     }
-    codings = {each.name: each for each in recipe.codings}
     for name in table.columns:
-        if name not in every:
-            counted = (clean_texts(table[name]).null_count(), "")
-            n_missing, note = missing_and_note.get(name, counted)
-            use = uses.get(name, "not chosen")
-            yield ColumnReport(name, "", use, n_missing, None, note)
+        column, coding = every.get(name), codings.get(name)
+        if column is None:
+            n_missing, note = told.get(name) or (clean_texts(table[name]).null_count(), "")
+            yield ColumnReport(name, "", uses.get(name, "not chosen"), n_missing, None, note)
             continue
-        column, use, note = every[name], "set aside", every[name].note
-        if name in codings:
-            use, notes, n_columns = "covariate", [column.note], origin.count(name)
+        use, note = "set aside", column.note
+        if coding is not None:
+            use, notes, n_columns = "covariate", [note], len(coding.levels)
             if column.kind == "category":
                 notes.append(f"coded in {n_columns} {'column' if n_columns == 1 else 'columns'}")
-            if codings[name].n_pooled > (not codings[name].known):
-                notes.append(f"rare levels pooled: {codings[name].n_pooled}")
+            if coding.n_pooled > (not coding.known):
+                notes.append(f"rare levels pooled: {coding.n_pooled}")
             note = shortened("; ".join(filter(None, notes)), 100)
         n_missing, n_distinct = column.values.null_count(), table[name].n_unique()
         yield ColumnReport(name, column.kind, use, n_missing, n_distinct, note)

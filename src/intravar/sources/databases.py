@@ -48,10 +48,9 @@ def spooled(
     source: str,
     kind: paths.Kind,
     folder: Callable[[], Path],
-    *,
     least: int,
-    table: str | None = None,
-    query: str | None = None,
+    table: str | None,
+    query: str | None,
 ) -> pl.LazyFrame | None:
     """Return a table of more than `least` rows, written to files of a folder; None for others."""
     with closing(open_database(source, kind)) as database:

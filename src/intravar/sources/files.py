@@ -50,9 +50,8 @@ BYTE_ORDER_MARKS = {
 }
 #: The line by which Excel tells itself the separator.
 _SEPARATOR_LINE = re.compile(r"^sep=(.)\r?\n")
-#: Bytes that tell how a large text is written, and how packed files begin.
+#: Bytes that tell how a large text is written.
 BEGINNING = 2**20
-PACKED = (GZIP_MAGIC, ZIP_MAGIC)
 #: Characters below the header that tell the separator; names of columns may hold others.
 FIRST_ROWS = 2**14
 #: Cells longer than this are no cells but a quote that was never closed.
@@ -251,9 +250,8 @@ def scan_text(
     """Return delimited text to be gone through; None where it must be read as a whole."""
     with path.open("rb") as file:
         beginning = file.read(BEGINNING)
-    if encoding not in (None, "utf-8") or b"\x00" in beginning:
-        return None
-    if any(beginning.startswith(mark) for mark in (*BYTE_ORDER_MARKS, *PACKED)):
+    otherwise = beginning.startswith((*BYTE_ORDER_MARKS, GZIP_MAGIC, ZIP_MAGIC))
+    if encoding not in (None, "utf-8") or b"\x00" in beginning or otherwise:
         return None
     # A letter may be cut in two at the end.
     text = beginning.decode("utf-8", errors="ignore").lstrip("\n")

@@ -178,8 +178,7 @@ def plain_columns(table: pl.DataFrame, keep: Collection[str] = ()) -> pl.DataFra
         if column.dtype in _SELDOM
     )
     table = table.with_columns(_far_column(table[name]) for name in far_columns(table))
-    casts = (_cast(place, dtype) for place, dtype in enumerate(table.dtypes))
-    return settled(table.with_columns(cast for cast in casts if cast is not None))
+    return settled(table.select(_cast(place, dtype) for place, dtype in enumerate(table.dtypes)))
 
 
 def plain_column(column: pl.Series, keep: bool) -> pl.Series:
@@ -187,12 +186,12 @@ def plain_column(column: pl.Series, keep: bool) -> pl.Series:
     return plain_columns(column.to_frame(), [column.name] if keep else ()).to_series()
 
 
-def _cast(place: int, dtype: pl.DataType) -> pl.Expr | None:
-    """Return a column in the type that its type stands for; None if it has that."""
+def _cast(place: int, dtype: pl.DataType) -> pl.Expr:
+    """Return a column in the type that its type stands for."""
     cell = pl.nth(place)
     if dtype in (pl.Null, pl.Categorical, pl.Enum):
         return cell.cast(pl.String)
-    if dtype.is_integer() and dtype != pl.Int64:
+    if dtype.is_integer():
         return cell.cast(pl.Int64)
     if dtype.is_float() and dtype != pl.Float64:
         # The digits that a person sees: 0.1 of single precision is 0.1.
@@ -205,7 +204,7 @@ def _cast(place: int, dtype: pl.DataType) -> pl.Expr | None:
         moment = in_calendar(cell, dtype, 1).cast(pl.Datetime("us", dtype.time_zone))
         clocks = (moment.dt.replace_time_zone(None), moment.to_physical().cast(pl.Datetime("us")))
         return pl.coalesce(in_calendar(clock, pl.Datetime("us")) for clock in clocks)
-    return in_calendar(cell, dtype) if dtype == pl.Date else None
+    return in_calendar(cell, dtype) if dtype == pl.Date else cell
 
 
 def in_calendar(cell: pl.Expr, dtype: pl.DataType, around: int = 0) -> pl.Expr:
@@ -222,10 +221,9 @@ def far_columns(table: pl.DataFrame | pl.LazyFrame) -> list[str]:
     lost = []
     for place, (name, dtype) in enumerate(table.collect_schema().items()):
         if dtype == pl.Date or isinstance(dtype, pl.Datetime | pl.Duration):
-            number, read = pl.nth(place).to_physical().cast(pl.Int64), _cast(place, dtype)
-            assert read is not None
+            number = pl.nth(place).to_physical().cast(pl.Int64)
             largest = 2 ** (31 if dtype == pl.Date else 63) - 1
-            is_lost = number.is_between(1 - largest, largest - 1) & read.is_null()
+            is_lost = number.is_between(1 - largest, largest - 1) & _cast(place, dtype).is_null()
             lost.append(is_lost.any().alias(name))
     far = table.lazy().select(lost).collect(engine="streaming")
     return [column.name for column in far.get_columns() if column[0]]

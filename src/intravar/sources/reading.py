@@ -39,8 +39,8 @@ OWN = "intravar: "
 #: The number of a row in its source, counted from 0.
 ROW = f"{OWN}row"
 _FRAME = "the frame"
-_LARGEST = 2**63
-_COMPARE = {
+#: Comparisons by how they are written.
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -86,28 +86,27 @@ def scan_source(
         # Loaded where it is asked for, as its drivers are.
         from intravar.sources.databases import spooled
 
-        chosen = {name: asked.get(name) for name in ("table", "query")}
-        lazy = spooled(str(source), kind, spool, least=least, **chosen)
-        return None if lazy is None else _large(lazy, least, without_password(str(source)))
+        lazy = spooled(str(source), kind, spool, least, asked.get("table"), asked.get("query"))
+        return _large(lazy, least, without_password(str(source)))
     path, notes = Path(source), tuple[str, ...]()
-    if not asked.keys() <= {"separator", "encoding"}:
-        return None
     try:
-        if not path.exists():
+        if not asked.keys() <= {"separator", "encoding"} or not path.exists():
             return None
         lazy = scan_parquet(path) if "encoding" not in asked else None
         if lazy is None and path.is_file():
             lazy, notes = scan_text(path, **asked) or (None, ())
-        return None if lazy is None else _large(lazy, least, str(source), notes)
+        return _large(lazy, least, str(source), notes)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
         return None  # whoever reads it as a whole says what is wrong with it
 
 
 def _large(
-    lazy: pl.LazyFrame, least: int, name: str, notes: tuple[str, ...] = ()
+    lazy: pl.LazyFrame | None, least: int, name: str, notes: tuple[str, ...] = ()
 ) -> Scanned | None:
-    n_rows = int(lazy.select(pl.len()).collect(engine="streaming").item())
-    return None if n_rows <= least else _numbered(Scanned(lazy, n_rows, name, notes))
+    n_rows = 0 if lazy is None else lazy.select(pl.len()).collect(engine="streaming").item()
+    if lazy is None or n_rows <= least:
+        return None
+    return _numbered(Scanned(lazy, n_rows, name, notes))
 
 
 def _numbered(stored: Scanned) -> Scanned:
@@ -208,7 +207,7 @@ def _holds(table: pl.DataFrame, name: str, sign: str, value: Value) -> Any:
             f"{option('where')} asks whether '{shortened(column.name)}' {sign} "
             f"'{shortened(other)}'; texts have no order here, list them with 'in'"
         )
-    return _COMPARE[sign](column, other)
+    return COMPARE[sign](column, other)
 
 
 def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
@@ -228,26 +227,20 @@ def _alike(column: pl.Series, value: Value) -> tuple[pl.Series, Any]:
         return column, clean_name(value)
     if column.null_count() == len(column):  # nothing is known, so nothing is compared wrongly
         return pl.Series(column.name, [None] * len(column), dtype=pl.Float64), 0.0
-    if isinstance(value, str):
+    if isinstance(value, str) and dtype != pl.Boolean:
         read = typed_texts(pl.Series([value])).values[0]
-        if dtype == pl.Boolean or isinstance(read, str):
-            raise _unlike(column, value)
     if isinstance(read, date) and dtype in (pl.Date, pl.Datetime):
         if isinstance(read, datetime):
             return column.cast(pl.Datetime("us")), read
         return column.dt.date(), read  # a day is the whole day
     if isinstance(read, bool | int | float) and (dtype == pl.Boolean or dtype.is_numeric()):
-        number = float(read) if abs(read) >= _LARGEST else read
+        number = float(read) if abs(read) >= 2**63 else read
         plain = column.cast(pl.Int64) if dtype == pl.Boolean else column
         return plain, int(read) if isinstance(read, bool) else number
-    raise _unlike(column, value)
-
-
-def _unlike(column: pl.Series, value: Value) -> InputError:
-    kinds = {pl.String: "texts", pl.Boolean: "true and false", pl.Date: "dates"}
-    kind = kinds.get(type(column.dtype), "dates" if column.dtype.is_temporal() else "numbers")
+    kinds = {pl.String: "texts", pl.Boolean: "true and false"}
+    kind = kinds.get(type(dtype), "dates" if dtype.is_temporal() else "numbers")
     written = f"'{shortened(value)}'" if isinstance(value, str) else str(value)
-    return InputError(
+    raise InputError(
         f"{option('where')} compares '{shortened(column.name)}' with {written}, but it holds "
         f"{kind}, {shortened(str(column.drop_nulls()[0]), 30)} for instance; write texts in "
         "quotation marks and dates as '2020-12-31'"

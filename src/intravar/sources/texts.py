@@ -14,14 +14,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from intravar.text import (
-    MISSING,
-    UNUSUAL,
-    clean_texts,
-    cleaned,
-    empty_as_null,
-    without_missing,
-)
+from intravar.text import MISSING, UNUSUAL, clean_texts, cleaned, empty_as_null, without_missing
 
 #: That a column has decimal points beyond doubt. Programs write them, whatever people do: it counts
 #: only where no decimal sign is proven.
@@ -50,9 +43,6 @@ _NUMBERS = {
 }
 _GROUPED = r"^[+-]?[0-9]{1,3}(?:[ '’\u{00a0}\u{202f}][0-9]{3})+(?:[.,][0-9]+)?$"
 _GROUP = r"[ '’\u{00a0}\u{202f}]"
-#: 1500 beside 1,234: who separates thousands would have written 1,500.
-_UNGROUPED = r"^[+-]?[0-9]{4,}"
-_UNIT = "([%€$£])"
 _WITHOUT_UNIT = _TEXT.str.replace(r"^[€$£]\s*|\s*[%€$£]$", "")
 #: A text without its per cent or currency sign and without spaces between thousands.
 _BARE = (
@@ -63,11 +53,12 @@ _BARE = (
 #: What is asked about a column of numbers.
 _ABOUT_NUMBERS = {
     **{sign: _BARE.str.contains(pattern).all() for sign, pattern in _NUMBERS.items()},
-    "units": _TEXT.str.extract(_UNIT).n_unique(),
+    "units": _TEXT.str.extract("([%€$£])").n_unique(),
     "commas": _BARE.str.contains(",", literal=True).any(),
     "points": _BARE.str.contains(".", literal=True).any(),
     "everywhere": _BARE.str.contains(".", literal=True).all(),
-    "ungrouped": _BARE.str.contains(_UNGROUPED).any(),
+    # 1500 beside 1,234: who separates thousands would have written 1,500.
+    "ungrouped": _BARE.str.contains(r"^[+-]?[0-9]{4,}").any(),
 }
 
 _TIME = (
@@ -253,20 +244,19 @@ def text_forms(table: pl.DataFrame | pl.LazyFrame, as_text: Collection[str] = ()
         name: [kind for kind, like in _BEGINS.items() if first.str.contains(like).all()]
         for name, first in begun.items()
     }
-    asked: dict[str, pl.Expr] = {}
+    asked: list[pl.Expr] = []
     for place, name in enumerate(places):
         if "number" in looks[name]:
             cell = pl.nth(place)
             fits = cell.cast(pl.Float64, strict=False).is_not_null() | cell.is_in(MISSING)
-            asked[f"plain {place}"] = (fits | cell.is_null()).all()
+            asked.append((fits | cell.is_null()).all().alias(f"plain {place}"))
             pointed = cell.str.contains(".", literal=True) & (cell != ".")
-            asked[f"pointed {place}"] = pointed.any()
-    questions = (question.alias(name) for name, question in asked.items())
-    answers = texts.select(questions).collect(engine="streaming").to_dicts() if asked else [{}]
+            asked.append(pointed.any().alias(f"pointed {place}"))
+    told = texts.select(asked).collect(engine="streaming").row(0, named=True) if asked else {}
     for place, (name, first) in enumerate(begun.items()):
-        has_points = answers[0].get(f"pointed {place}", False)
+        has_points = told.get(f"pointed {place}", False)
         doubtful = not len(first) or (has_points and first.str.contains(_WITH_COMMA).all())
-        if answers[0].get(f"plain {place}", False) and not doubtful:
+        if told.get(f"plain {place}") and not doubtful:
             forms[name] = Form("number", (".",), frozenset({POINTS} if has_points else ()))
         elif looks[name]:
             every = texts.select(pl.nth(place).unique()).collect(engine="streaming").to_series()

@@ -119,17 +119,16 @@ def omop_patients(
         table = table.select("person_id", PHYSICIAN, *drugs, _VISIT, "visit_occurrence_id")
         for text in covariates:
             table = _with_covariate(tables, table, text, same_day, steps)
+    dated = [] if date is None else [_VISIT.alias(date)]
     if date is not None and not date.strip():
         raise InputError(f"{option('date')} is empty; name the column for the date of the visit")
-    if date is not None and date in (*table.columns, *_TAKEN):
+    if date in (*table.columns, *_TAKEN):
         raise InputError(f"{option('date')} is '{date}', which another column is called")
     for name in drugs:
-        given = name if isinstance(drug, Mapping) else "treated"
-        steps.append((f"{given} within {window} days", int(table[name].sum() or 0)))
+        steps.append((f"{name} within {window} days", int(table[name].sum() or 0)))
         if len(drugs) > 1 and table[name].null_count():
             steps.append((f"{name} had before", table[name].null_count()))
     first = ("person_id", PHYSICIAN, *drugs)
-    dated = [] if date is None else [_VISIT.alias(date)]
     others = pl.exclude(*first, "visit_start_date", "visit_occurrence_id")
     return OmopPatients(table.select(*first, *dated, others), steps, tuple(drugs))
 
