@@ -206,24 +206,20 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
     main = replace(main, scores=main.scores.with_columns(**columns))
     with steps.step(words.fill("measuring two halves of the {cases}"), steps.seconds.get(name)):
         scores, table, grounds, verdict = appraise(check, {**everybody.fitted, name: main}, rule)
-    main = replace(main, scores=scores)
+    main, group, seed = replace(main, scores=scores), grounds.group, request.random_state
     with steps.step(words.fill("assessing the {deciders}")):
         pairs = pairs_behind(main.evidence, prepared.observed)
         scale = AlikeScale.of(prepared.observed, prepared.origin, rule.weights)
         cases = cases_behind(main.evidence, prepared.observed, scale, pairs)
     with steps.step("diagnostics", 5):
         diagnostics = diagnose(prepared, main, pairs, rule.probability)
-    noise = _noise(steps, check, main, grounds.group)
+    noise = _noise(steps, check, main, group)
     unrecorded = None
     # Cases seen twice measure what is not recorded.
-    if repeats is None and main.evidence.upper_limit and grounds.group is not None:
+    if repeats is None and main.evidence.upper_limit and group is not None:
         with steps.step("leaving covariates out in turn", 8, "unrecorded"):
             unrecorded = unrecorded_reasons(
-                prepared.observed,
-                prepared.origin,
-                list(rule.weights),
-                grounds.group.discordance,
-                request.random_state,
+                prepared.observed, prepared.origin, list(rule.weights), group.discordance, seed
             )
     levels, periods = None, None
     if prepared.dealt:
@@ -242,7 +238,7 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
         rule,
         diagnostics,
         noise,
-        grounds.group,
+        group,
         repeats,
         grounds.halves,
         unrecorded,

@@ -90,12 +90,10 @@ class Scores:
 
     def take(self, rows: IntArray) -> Scores:
         """Return the scores of some physicians."""
+        own = ("physician", "n_patients", "n_for", "discordance")
         return replace(
             self,
-            physician=self.physician[rows],
-            n_patients=self.n_patients[rows],
-            n_for=self.n_for[rows],
-            discordance=self.discordance[rows],
+            **{name: getattr(self, name)[rows] for name in own},
             reason=[self.reason[row] for row in rows],
             interval=Interval(*(end[rows] for end in self.interval)),
             columns={name: values[rows] for name, values in self.columns.items()},

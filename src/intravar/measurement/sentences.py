@@ -43,9 +43,8 @@ def explained_sentence(share: float) -> str:
     'What is recorded explains 43 % of how decisions vary.'
     """
     begin = f"What is recorded explains {hundred(max(share, 0.0))} % of how decisions vary"
-    if share >= LITTLE_EXPLAINED:
-        return f"{begin}."
-    return Sentence(SAID["little_explained"], begin=begin)
+    enough = share >= LITTLE_EXPLAINED
+    return f"{begin}." if enough else Sentence(SAID["little_explained"], begin=begin)
 
 
 def differences_sentence(

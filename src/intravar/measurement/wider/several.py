@@ -59,9 +59,8 @@ def together_of(
     for each in everybody.values():
         assert each.patients is not None
         assert each.physicians is not None
-        patients.append(
-            each.patients.with_columns(physician=each.physicians[each.patients["code"]])
-        )
+        physician = each.physicians[each.patients["code"]]
+        patients.append(each.patients.with_columns(physician=physician))
     named = in_natural_order(pl.concat([each["physician"].unique() for each in patients]).unique())
     listed = named.alias("physician").to_frame()
     rows = np.unique(np.concatenate([each["row"].to_numpy() for each in patients]))
