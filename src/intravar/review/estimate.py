@@ -144,9 +144,7 @@ def pooled_estimates(
     that were decided differently, and alike; each kind the pairs found comparable and judged.
     """
     random = stream(0, "review", "physicians")
-    shares = [
-        _drawn_shares(np.asarray(c), np.asarray(n), draws, random) for c, n in (different, alike)
-    ]
+    shares = [_drawn_shares(*kind, draws, random) for kind in (different, alike)]
     record = random.beta(frame[0] + 0.5, frame[1] + 0.5, size=(draws, len(frame[0])))
     first, second = record * shares[0], (1 - record) * shares[1]
     ends = [_TAIL, 0.5, 1 - _TAIL]

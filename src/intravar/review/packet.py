@@ -236,8 +236,8 @@ def refuse_telling(table: pl.DataFrame, patients: pl.DataFrame, *, recorded: boo
                 f"is not blind, and pairs that agree in it are decided alike; {remedy}"
             )
         of_each = patients.select("physician", value=column).group_by("physician")
-        most = of_each.agg(pl.col("value").n_unique())["value"].max()
-        if not recorded and most == 1 < column.n_unique():
+        one_each = not recorded and of_each.agg(pl.col("value").n_unique())["value"].max() == 1
+        if one_each and column.n_unique() > 1:
             raise InputError(
                 "column '{name}' is the same for all {cases} of {a_decider}, so that it "
                 "tells who decided; leave it out of {show}",
