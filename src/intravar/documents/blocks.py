@@ -5,15 +5,20 @@ Where formats must differ (a table to sort, a workbook with sheets) the writer d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
 from intravar.documents.charts import NARROW, WIDE, Drawing, Labelled, row_plot
 from intravar.tables import Table
+from intravar.wording import Words
 
+#: Fixed texts of documents, with places for the words of whoever asked.
+TOLD: dict[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
 #: What a mark stands for: class of the style sheet, and words.
 Key: TypeAlias = Sequence[tuple[str, str]]
 
@@ -72,42 +77,53 @@ class Figure:
 
 def charted(
     name: str,
-    title: str,
-    description: str,
+    words: Words,
     plot: Callable[[int], Drawing] | Drawing,
     *,
-    reading: str | None = None,
-    key: Key = (),
-    heading: str | None = None,
+    key: Key | None = None,
+    hidden: Collection[str] = (),
+    **values: object,
 ) -> Figure:
-    """Return a chart in both widths, which `plot` draws, or one that is drawn and takes half.
+    """Return a chart under the texts that `words.toml` has for it, with `values` in their places.
 
-    `description` says in words what it shows, and how to read it unless `reading` says so;
-    its title stands over it unless a `heading` does.
+    `plot` draws it in both widths, or is drawn. Its text says in words what it shows, and how to
+    read it unless its `reading` does; a title that is not `over` it stands in a heading. `hidden`
+    are entries of its key that it does not show.
     """
+    texts = {"text": "{text}", "over": True, "key": {}, **TOLD["figures"][name]}
+    title, text = (words.fill(texts[part], **values) for part in ("title", "text"))
+    reading = words.fill(texts["reading"], **values) if "reading" in texts else text
     drawn = [plot] if isinstance(plot, Drawing) else [plot(width) for width in (WIDE, NARROW)]
-    svgs = [each.svg(title, description) for each in drawn]
-    over = title if heading is None else heading
-    reading = description if reading is None else reading
-    return Figure(name, over, description, reading, svgs, key, half=len(svgs) == 1)
+    svgs = [each.svg(title, text) for each in drawn]
+    if key is None:
+        entries = [(look, what) for look, what in texts["key"].items() if look not in hidden]
+        key = [(look, words.fill(what, **values)) for look, what in entries]
+    half = drawn[0].width == NARROW
+    return Figure(name, title if texts["over"] else "", text, reading, svgs, key, half)
 
 
 def row_figure(
     name: str,
-    title: str,
+    words: Words,
     rows: Sequence[Labelled],
-    axis: str = "decided differently, of 100 pairs",
+    axis: str,
     *,
     most: float | None = None,
-    **look: Any,
+    unit: float = 100,
+    **values: Any,
 ) -> Figure:
     """Return a chart with a labelled row per name, which says in words what its marks say."""
-    text = f"{'; '.join(row.in_words for row in rows)}."
+    values["text"] = f"{'; '.join(row.in_words for row in rows)}."
 
     def plot(width: int) -> Drawing:
-        return row_plot(rows, axis, width, most=most)
+        return row_plot(rows, axis, width, most=most, unit=unit)
 
-    return charted(name, title, text, plot, **{"reading": "", **look})
+    return charted(name, words, plot, **values)
+
+
+def told(sentence: str, words: Words, /, **values: object) -> str:
+    """Return a sentence of `words.toml`, with `values` in its places."""
+    return words.fill(TOLD["sentences"][sentence], **values)
 
 
 @dataclass(frozen=True)

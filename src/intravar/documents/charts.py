@@ -187,20 +187,6 @@ class Plot(Drawing):
         text = " ".join("{},{}".format(*self.place(x, y)) for x, y in points)
         self.add('<polyline {} points="{}"/>', _look(kind, colour), text)
 
-    def interval(
-        self,
-        at: float,
-        low: float,
-        high: float,
-        *,
-        upright: bool = True,
-        kind: str = "interval",
-        colour: Colour = None,
-    ) -> None:
-        """Add a line from a low to a high value, upright or lying."""
-        ends = [(at, low), (at, high)] if upright else [(low, at), (high, at)]
-        self.line(ends, kind, colour)
-
     def band(self, points: Sequence[tuple[float, float, float]]) -> None:
         """Add the area between two values at every place."""
         edge = [(x, low) for x, low, _ in points] + [(x, high) for x, _, high in points[::-1]]
@@ -368,14 +354,15 @@ LABELS = 180, 110
 
 
 class Labelled(NamedTuple):
-    """A row: its label, its dots, and lines from low to high with their kinds; "fill" is a bar.
+    """A row: its label, its dots, and the ends of a line.
 
-    What dots say follows the label; `instead` is said where a dot is missing.
+    What dots say follows the label. Where a dot is missing, `instead` is said; a line is a bar then.
     """
 
     label: str
     dots: Sequence[Dot] = ()
-    lines: Sequence[tuple[str, float, float]] = ()
+    low: float | None = None
+    high: float | None = None
     instead: str = ""
 
     @property
@@ -384,16 +371,31 @@ class Labelled(NamedTuple):
         parts = filter(None, (self.instead, *(dot.hint for dot in self.dots)))
         return f"{self.label}: {', '.join(parts)}"
 
+    @property
+    def lines(self) -> list[Point]:
+        """The ends of its line; none where they are not known."""
+        return [] if self.low is None or self.high is None else [(self.low, self.high)]
+
+
+def known_dot(value: float | None, *look: Any, **more: Any) -> list[Dot]:
+    """Return a dot; none where its value is not known."""
+    return [] if value is None else [Dot(value, *look, **more)]
+
 
 def row_plot(
-    rows: Sequence[Labelled], axis: str, width: int = NARROW, *, most: float | None = None
+    rows: Sequence[Labelled],
+    axis: str,
+    width: int = NARROW,
+    *,
+    most: float | None = None,
+    unit: float = 1,
 ) -> Plot:
     """Plot a labelled row per name; values begin with zero or the lowest.
 
-    The axis ends with `most`, or a little behind the largest value.
+    The axis ends with `most`, or a little behind the largest value; a 1 is a `unit` on it.
     """
-    values = [0.0, *(dot.value for row in rows for dot in row.dots)]
-    values += [end for row in rows for _, *ends in row.lines for end in ends]
+    values = [0.0, *(unit * dot.value for row in rows for dot in row.dots)]
+    values += [unit * end for row in rows for ends in row.lines for end in ends]
     end = 1.05 * max(values) if most is None else most
     names = [shortened(row.label, LONGEST_OF_ROW) for row in rows]
     room = min(max(map(text_width, names)) + 1, LABELS[width != WIDE])
@@ -412,14 +414,15 @@ def row_plot(
         for n, line in enumerate(lines):
             down = middle + LINE * (n - (len(lines) - 1) / 2)
             plot.write(line, (plot.left - 8, down), "label", "end")
-        for kind, low, high in row.lines:
-            if kind == "fill":
-                plot.bar((low, high), (at + 8 / height, at - 8 / height), row.in_words, kind)
+        for low, high in row.lines:
+            ends = unit * low, unit * high
+            if row.instead:
+                plot.bar(ends, (at + 8 / height, at - 8 / height), row.in_words, "fill")
             else:
-                plot.interval(at, low, high, upright=False, kind=kind)
+                plot.line([(end, at) for end in ends], "interval")
         for dot in row.dots:
             look = {"who": dot.who, "radius": dot.radius}
-            plot.point((dot.value, at), f"{row.label}: {dot.hint}", dot.kind, **look)
+            plot.point((unit * dot.value, at), f"{row.label}: {dot.hint}", dot.kind, **look)
     return plot
 
 
@@ -428,8 +431,5 @@ def bar_plot(
 ) -> Plot:
     """Plot a bar per labelled row, in the width of half a page."""
     digits = ".0f" if unit else ".3g"
-    bars = [
-        Labelled(name, (), [("fill", 0, max(value, 0))], f"{value:{digits}}{unit}")
-        for name, value in rows
-    ]
+    bars = [Labelled(name, (), 0, max(value, 0), f"{value:{digits}}{unit}") for name, value in rows]
     return row_plot(bars, axis, most=max(value for _, value in rows) if most is None else most)

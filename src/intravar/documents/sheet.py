@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from intravar.documents import blocks
-from intravar.documents.blocks import Block, Bullets, Heading, Note, Paragraph
-from intravar.documents.charts import Dot, Labelled, Plot, dot_plot
+from intravar.documents.blocks import TOLD, Block, Bullets, Heading, Note, Paragraph, told
+from intravar.documents.charts import Dot, Labelled, Plot, dot_plot, known_dot
 from intravar.documents.measurement import first
 from intravar.documents.measurement.deciders import axis_of
 from intravar.measurement.scores import NO_RANK
@@ -17,38 +17,11 @@ from intravar.request import MATTERS
 from intravar.tables import hundred, hundreds, hundredths, most, number
 from intravar.wording import Words, agree, capital
 
-TITLE = "How consistently do you decide?"
-COMMENT = "Is there a reason that is not in the record? What would you change?"
 JOINT_AXIS = "decided differently in at least one decision, at most, of 100 pairs"
 #: With fewer peers than this a dot without a name is as good as one with it.
 FEWEST_PEERS = 5
 #: Nats a case from which on an own rule is worth a word.
 WORTH = 0.005
-HOW = {
-    "more": "You weigh {item} more than the others.",
-    "less": "You weigh {item} less than the others.",
-    "the other way": "You weigh {item} the other way round than the others.",
-    "up": "A higher value of {item} speaks for a yes with you; to the others it says little.",
-    "down": "A higher value of {item} speaks against a yes with you; to the others it says little.",
-}
-CHANGED = (
-    "From the first period to the last, on similar {cases}: {change:+d} [{low:+d}, {high:+d}] of "
-    "100. Pulled towards the change of all it is {shrunken:+d}; with a probability of "
-    "{probability} % it is more than {matters}."
-)
-AS_RANGE = "because an exact value could reveal small numbers of {cases}"
-#: Numbers that stand beside the figure: the field, what it is, and how it is written: a format,
-#: or as a number of 100, which "at most" may stand before.
-FACTS = (
-    ("n_patients", "your {cases}", "{:,}"),
-    ("rate", "your {rate_of_yes}", "{:.0%}"),
-    ("explained", "share of the variation in your decisions that the record explains", "{:.0%}"),
-    ("in_close_calls", "share of your figure in close calls", "{:.0%}"),
-    ("expected", "what the average colleague would have on your {cases}", "figure"),
-    ("shrunken", "your figure, pulled towards the average", "figure"),
-    ("contradiction", "{cases} seen twice that you decided differently", "of 100"),
-    ("reliability", "reliability of your figure (1 is the best)", "{:.3f}"),
-)
 #: Rows of a chart; of more periods the last ones.
 MOST_ROWS = 8
 #: A figure with the ends of its interval, and what all decisions together go by.
@@ -69,11 +42,11 @@ class Own(NamedTuple):
         """The figure in a few words."""
         return about(*self).removeprefix("about ")
 
-    @property
-    def lines(self) -> list[tuple[str, float, float]]:
-        """Its interval as a line, of 100: that of an upper limit begins with the figure."""
-        low, high = self.value if self.claim == "at most" else self.low, self.high
-        return [] if low is None or high is None else [("interval", 100 * low, 100 * high)]
+    def row(self, label: str = "") -> Labelled:
+        """Return its row in a chart; the interval of an upper limit begins with the figure."""
+        low = self.value if self.claim == "at most" else self.low
+        own = Dot(self.value, f"you {self.in_words}", "own", radius=5)
+        return Labelled(label, [own], low, self.high)
 
 
 def _own(value: float | None, low: float | None, high: float | None, claim: str) -> Own | None:
@@ -113,10 +86,10 @@ def sheet(
         Heading("What the figure does not mean", 1, "meaning", "Not meant"),
         Bullets(first.not_meant(words)),
         Heading("Your comment", 1, "comment", "Comment"),
-        Note("", COMMENT, "comment"),
+        Note("", told("comment", words), "comment"),
         *cases,
     ]
-    return blocks.Document(words.title or TITLE, line, parts)
+    return blocks.Document(words.title or told("sheet", words), line, parts)
 
 
 def with_figure(published: Published) -> list[str]:
@@ -197,7 +170,7 @@ def _of_several(
         Note(*_joint_figure(row, joint, words), "figure"),
         *_peers(together, peers, published, JOINT_AXIS),
         Bullets([f"{capital(name)}: {value}" for name, value in known.items() if value]),
-        *_own_rows(rows, "own-decisions", "Each of your decisions", line, "at most"),
+        *_own_rows(rows, "own-decisions", "Each of your decisions", line, words, "at most"),
     ]
 
 
@@ -223,24 +196,24 @@ def among_peers(
     lower = sum(value < figure for value in others)
     limit = own.claim == "at most"
     label = f"you: at most {figure}" if limit else f"you: {own.in_words}"
-    description = (
-        f"Your {'upper limit' if limit else 'figure'} with its 95 % interval, and a dot for each "
-        f"of {len(peers):,} other {words.deciders}, rounded and without names. {lower:,} of them "
-        f"{agree(lower, 'has', 'have')} a lower figure."
-    )
-    end = max(50.0, *others, *(high + 1 for *_, high in own.lines))
+    lines = [(100 * low, 100 * high) for low, high in own.row().lines]
+    end = max(50.0, *others, *(high + 1 for _, high in lines))
     dots = [Dot(float(value), kind="peer") for value in others]
     dots.append(Dot(float(figure), kind="own", label=label))
 
     def plot(width: int) -> Plot:
         drawn = dot_plot(dots, width, axis, end=end, step=max(1.0, end / 100))
-        for _, low, high in own.lines:
-            drawn.interval(0.98, low, high, upright=False)
+        for low, high in lines:
+            drawn.line([(low, 0.98), (high, 0.98)], "interval")
         return drawn
 
-    key = (("own", "you"), ("peer", f"another {words.decider}"))
     return blocks.charted(
-        "strip", "Your figure among the others", description, plot, key=key, heading=""
+        "strip",
+        words,
+        plot,
+        limit="upper limit" if limit else "figure",
+        n=f"{len(peers):,}",
+        lower=f"{lower:,} of them {agree(lower, 'has', 'have')}",
     )
 
 
@@ -256,24 +229,22 @@ def own_row(
     >>> own_row("2023", Own(0.2, 0.1, 0.3, "at most"), 0.25, "at most").in_words
     '2023: you at most 20 (95 % sure: at most 30), all at most 25'
     """
-    dots, lines, missing = [], [], f"you {instead or 'not shown'}"
-    if own is not None:
-        dots = [Dot(100 * own.value, f"you {own.in_words}", "own", radius=5)]
-        lines, missing = own.lines, ""
-    if whole is not None:
-        dots.append(Dot(100 * whole, f"all {most(claim)}{hundred(whole, claim)}", "all", radius=6))
-    return Labelled(label, dots, lines, missing)
+    ring = known_dot(whole, f"all {most(claim)}{hundred(whole, claim)}", "all", radius=6)
+    missing = Labelled(label, instead=f"you {instead or 'not shown'}")
+    row = missing if own is None else own.row(label)
+    return row._replace(dots=[*row.dots, *ring])
 
 
 def _own_rows(
-    rows: Sequence[Labelled], name: str, title: str, line: str, claim: str
+    rows: Sequence[Labelled], name: str, heading: str, line: str, words: Words, claim: str
 ) -> list[Block]:
     """Return a row for each decision, level or period: one's own figure, and a ring for all."""
-    key = (("own", "you, with your 95 % interval"), ("all", "all together"))
-    values = [dot.value for row in rows for dot in row.dots]
-    end = max(50.0, *values, *(high for row in rows for _, _, high in row.lines))
-    look = {"key": key, "heading": "", "reading": line}
-    return [Heading(title), blocks.row_figure(name, title, rows, axis_of(claim), most=end, **look)]
+    values = [100 * dot.value for row in rows for dot in row.dots]
+    end = max(50.0, *values, *(100 * high for row in rows for _, high in row.lines))
+    figure = blocks.row_figure(
+        "own-rows", words, rows, axis_of(claim), most=end, heading=heading, reading=line
+    )
+    return [Heading(heading), replace(figure, name=name)]
 
 
 def _figure(
@@ -284,41 +255,35 @@ def _figure(
     if own is not None:
         unranked = (row.reason or "").removeprefix(NO_RANK)
         sentences = (
-            f"Of 100 {decision.compared}, all among your {words.cases}, {about(*own)} get "
-            "different decisions.",
+            told("own_figure", words, compared=decision.compared, figure=about(*own)),
             first.eligible(decision, words),
             f"You have no rank: {unranked}." if unranked else "",
         )
         return f"{claim} {hundred(own.value, claim)} of 100", " ".join(filter(None, sentences))
     if row.identified_low is not None and row.identified_high is not None:
         levels = hundreds(row.identified_low, row.identified_high)
-        return f"{levels} of 100", "Every value in this range fits the data equally well."
+        return f"{levels} of 100", told("own_levels", words)
     if row.band is not None:
-        what = "upper limit" if most(claim) else "figure"
-        sentence = f"Your {what} is shown as a range, {words.fill(AS_RANGE)}."
-        return f"{row.band.of_hundred(claim)} of 100", sentence
+        limit = "upper limit" if most(claim) else "figure"
+        return f"{row.band.of_hundred(claim)} of 100", told("own_range", words, limit=limit)
     if row.shrunken is not None:
-        sentence = (
-            "Too little is known of you alone: this is your figure pulled towards the average, and "
-            "it is not for comparing."
-        )
-        return f"{claim} {hundred(row.shrunken, claim)} of 100", sentence
+        return f"{claim} {hundred(row.shrunken, claim)} of 100", told("own_shrunken", words)
     if decision.verdict == NOTHING:
-        return "no figure", "The data do not support one: there is a problem to fix first."
+        return "no figure", told("own_problem", words)
     return "no figure", f"There is no figure for you: {row.reason}."
 
 
 def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
     """Return the joint figure in large letters, and the sentence that goes with it."""
-    pairs = f"Of 100 pairs of comparable {words.cases} of yours"
-    differ = f"get different decisions in at least one of {len(joint.decisions)}"
+    n = len(joint.decisions)
     if row.differ is not None:
         figure = about(row.differ, row.differ_low, row.differ_high, "at most")
-        return f"at most {hundred(row.differ, 'at most')} of 100", f"{pairs}, {figure} {differ}."
+        large = f"at most {hundred(row.differ, 'at most')} of 100"
+        return large, told("own_joint", words, figure=figure, n=n)
     if (band := row.band) is not None:
-        why = f"{words.fill(AS_RANGE)}, or too little is known"
-        limit = f"The upper limit is shown as a range, {why}."
-        return f"{band.of_hundred('at most')} of 100", f"{pairs}, at most so many {differ}. {limit}"
+        sentence = told("own_joint", words, figure="at most so many", n=n)
+        large = f"{band.of_hundred('at most')} of 100"
+        return large, f"{sentence} {told('own_joint_range', words)}"
     return "no figure", f"There is no figure for all decisions together: {row.reason}."
 
 
@@ -327,7 +292,7 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
     group, share, review = decision.group, decision.check.decision_share, decision.review
     claims = {"figure": decision.claim, "of 100": "about"}
     known = {}
-    for name, what, form in FACTS:
+    for name, what, form in TOLD["sheet"]["facts"]:
         if (value := getattr(row, name)) is not None:
             text = _hundred(value, claims[form]) if form in claims else form.format(value)
             known[words.fill(what)] = text.replace("%", " %")
@@ -369,19 +334,16 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
             if (own := _own(each.discordance, each.low, each.high, claim))
         ]
         if not rows:
-            sentence = (
-                f"Your figures are not shown: few of your {words.cases} were decided one way in "
-                "one of them, or too little is known of you."
-            )
-            parts += [Heading(heading), Paragraph(sentence, quiet=True)]
+            parts += [Heading(heading), Paragraph(told("own_strata", words), quiet=True)]
             continue
         lines = [f"The last {MOST_ROWS} of {len(rows)}."] if len(rows) > MOST_ROWS else []
         for change in decision.changes:
             if (change.stratified_by, change.physician) == whose == ("period", physician):
                 names = ("change", "low", "high", "shrunken", "probability")
                 numbers = {name: round(100 * getattr(change, name)) for name in names}
-                lines.append(words.fill(CHANGED, **numbers, matters=round(100 * MATTERS)))
-        parts += _own_rows(rows[-MOST_ROWS:], f"own-{way}", heading, " ".join(lines), claim)
+                lines.append(told("changed", words, **numbers, matters=round(100 * MATTERS)))
+        line = " ".join(lines)
+        parts += _own_rows(rows[-MOST_ROWS:], f"own-{way}", heading, line, words, claim)
     return parts
 
 
@@ -393,16 +355,13 @@ def _own_rule(row: PhysicianRow, decision: Decision, words: Words) -> list[Block
     if explained is None and group is not None and group.explained is not None:
         explained = group.explained.value
     items = [
-        HOW[each.how].format(item=words.label(each.covariate))
+        words.fill(TOLD["weighs"][each.how], item=words.label(each.covariate))
         for each in decision.own_rules
-        if each.physician == row.physician and each.how in HOW
+        if each.physician == row.physician
     ]
-    better = "A rule of your own predicts your decisions better than that of all."
-    lines = [better] * (row.gain >= WORTH) + (items or ["No single item stands out in it."])
+    lines = [told("own_rule", words)] * (row.gain >= WORTH) + (items or [told("no_item", words)])
     if explained is not None and explained < first.SOME_RULE:
-        much = "no" if explained <= 0 else "hardly"
-        than = f"your {words.rate_of_yes} alone does"
-        lines = [f"What is recorded predicts your decisions {much} better than {than}."]
+        lines = [told("no_rule", words, much="no" if explained <= 0 else "hardly")]
     elif row.gain < WORTH and not items:
-        lines = ["The rule of all predicts your decisions as well as a rule of your own."]
+        lines = [told("rule_of_all", words)]
     return [Heading("How your rule differs"), Bullets(lines)]

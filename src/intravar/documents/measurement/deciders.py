@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from intravar.documents import charts
-from intravar.documents.blocks import Block, Figure, Key, Paragraph, charted
+from intravar.documents.blocks import Block, Figure, Paragraph, charted, told
 from intravar.documents.charts import MOST_SINGLE, Dot, Plot
 from intravar.inference.group import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement import columns
@@ -112,14 +112,10 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     if n < 2 or (decision.ranged and n <= MOST_SINGLE):  # the middle of a range is no figure
         return None
     levels = np.array([each.level for each in rows])
-    least, first, median, third, largest = (
-        hundred(each, claim) for each in np.quantile(levels, np.linspace(0, 1, 5))
-    )
-    text = (
-        f"{words.counted(n)} with a figure{' (upper limits)' * (claim == 'at most')}: the median "
-        f"is {median} of 100 pairs, half of them lie between {first} and {third}, all between "
-        f"{least} and {largest}."
-    )
+    shown = (hundred(each, claim) for each in np.quantile(levels, np.linspace(0, 1, 5)))
+    five = dict(zip(("least", "first", "median", "third", "largest"), shown, strict=True))
+    limits = " (upper limits)" * (claim == "at most")
+    text = told("quartiles", words, n=words.counted(n), limits=limits, **five)
     if n > MOST_SINGLE:
         return _counts(rows, text, words, left_out(decision, n))
     funnel, named = funnel_of(decision), named_ones(decision)
@@ -133,8 +129,7 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     def plot(width: int) -> Plot:
         return charts.dot_plot(marks, width, axis_of(claim), end=end, step=max(end / 60, 0.5))
 
-    key = (("point", words.decider), ("point out", "stands out")) if outside else ()
-    return charted("dots", f"Every {words.decider} as a dot", text, plot, reading="", key=key)
+    return charted("dots", words, plot, key=None if outside else (), text=text)
 
 
 def intervals(decision: Decision, words: Words) -> Figure | None:
@@ -144,28 +139,26 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
         return None
     limits = decision.claim == "at most"
     figures = [each for each in rows if each.row.discordance is not None]
-    unranked = [each for each in rows if ranked and each.row.rank is None]
-    entries = (
-        (figures, "point", "at most" if limits else "estimate"),
-        (len(figures) < len(rows), "range", "levels that fit equally well"),
-        (unranked, "point unranked", "the same, cannot be ranked"),
-        (figures, "hollow", "pulled towards the average"),
-        (True, "interval", "95 % sure: at most" if limits else "95 % interval"),
-    )
+    shown = {
+        "point": figures,
+        "range": len(figures) < len(rows),
+        "point unranked": ranked and any(each.row.rank is None for each in rows),
+        "hollow": figures,
+    }
     order = "the most consistent by rank first" if ranked else "in the order of names"
-    why = "" if ranked else " The data do not support a ranking."
-    text = (
-        f"{words.counted(len(rows))} with a figure, {order}, each with the "
-        f"{'upper limit' if limits else 'estimate'}, its 95 % interval and the value pulled "
-        "towards the average. The table holds the numbers."
-    )
     return charted(
         "physicians-picture",
-        f"Every {words.decider} with a figure, and the 95 % interval",
-        text,
+        words,
         lambda width: _each(rows, width, words, ranked=ranked),
-        reading=f"{capital(order)}.{why}{left_out(decision, len(rows))}",
-        key=[(look, what) for there, look, what in entries if there],
+        hidden=[look for look, there in shown.items() if not there],
+        n=words.counted(len(rows)),
+        order=order,
+        Order=capital(order),
+        why="" if ranked else " The data do not support a ranking.",
+        missing=left_out(decision, len(rows)),
+        limit="upper limit" if limits else "estimate",
+        estimate="at most" if limits else "estimate",
+        interval="95 % sure: at most" if limits else "95 % interval",
     )
 
 
@@ -180,10 +173,11 @@ def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
     for position, each in enumerate(rows, 1):
         row = each.row
         if math.isfinite(each.high - each.low):
-            plot.interval(position, 100 * each.low, 100 * each.high)
+            ends = [(position, 100 * end) for end in (each.low, each.high)]
+            plot.line(ends, "interval")
         if row.discordance is None:
-            ends = (100 * (end or 0.0) for end in (row.identified_low, row.identified_high))
-            plot.interval(position, *ends, kind="range")
+            levels = row.identified_low or 0.0, row.identified_high or 0.0
+            plot.line([(position, 100 * level) for level in levels], "range")
             continue
         kind = "point unranked" if ranked and row.rank is None else "point"
         for look, value in (("hollow", row.shrunken), (kind, each.level)):
@@ -206,16 +200,13 @@ def _counts(rows: list[Known], text: str, words: Words, missing: str) -> Figure:
     def plot(width: int) -> Plot:
         drawn = charts.histogram(levels, width, names, words.counted, reach=100 * high, unit=100)
         height = 0.95 * drawn.y[1]
-        drawn.interval(height, 100 * low, 100 * high, upright=False)
+        drawn.line([(100 * low, height), (100 * high, height)], "interval")
         typical = f"median, with a typical interval: {about(middle, low, high, claim)}"
         drawn.point((100 * middle, height), typical)
         drawn.finder("discordance", 0.05 * drawn.y[1])
         return drawn
 
-    reading = f"{words.Deciders} closer together than the line are hard to tell apart."
-    key = (("fill", words.deciders), ("interval", "typical 95 % interval, around the median"))
-    title = f"How many {words.deciders} have which figure"
-    return charted("dots", title, text, plot, reading=reading + missing, key=key)
+    return replace(charted("counts", words, plot, text=text, missing=missing), name="dots")
 
 
 def order_ends(decision: Decision, words: Words) -> Paragraph | None:
@@ -225,10 +216,7 @@ def order_ends(decision: Decision, words: Words) -> Paragraph | None:
         return None
     ranked = [each.hint for each in rows if each.row.rank is not None]
     most, least = (", ".join(part) for part in (ranked[:NAMED_ENDS], ranked[-NAMED_ENDS:]))
-    return Paragraph(
-        f"The most consistent {words.deciders} by rank: {most}. The least consistent by rank: "
-        f"{least}. Where intervals overlap, which comes first is a guess."
-    )
+    return Paragraph(told("order_ends", words, most=most, least=least))
 
 
 class Funnel(NamedTuple):
@@ -286,23 +274,17 @@ def funnel(decision: Decision, words: Words) -> Block | None:
         return None
     n, sizes, binned = len(data.outside), data.sizes.values(), len(data.sizes) > MOST_SINGLE
     who = "none does" if n == 0 else f"{words.counted(n)} {agree(n, 'does', 'do')}"
-    text = (
-        f"Does any {words.decider} differ by more than chance and the usual spread allow? By "
-        f"limits that 2 of 1,000 would cross by chance, {who}."
-    )
+    text = told("beyond_chance", words, who=who)
     if len(sizes) < FUNNEL_FROM or max(sizes) < FUNNEL_SIZES * min(sizes):
         return Paragraph(text)
     if binned and n > MOST_MARKS:
         text += f" The {MOST_MARKS} farthest have a mark each."
-    key: Key = (
-        ("line", f"average of single {words.deciders}"),
-        ("limit", "95 % limits"),
-        ("outer", "99.8 % limits"),
-        *([("point out", "beyond them")] if n else []),
-        *([("band", f"nine of ten {words.deciders}")] if binned else ()),
-    )
-    title = f"Which {words.deciders} differ by more than chance?"
-    return charted("funnel", title, text, lambda width: _plot_funnel(data, width, words), key=key)
+    hidden = [look for look, there in (("point out", n), ("band", binned)) if not there]
+
+    def plot(width: int) -> Plot:
+        return _plot_funnel(data, width, words)
+
+    return charted("funnel", words, plot, hidden=hidden, text=text)
 
 
 def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:

@@ -1,11 +1,12 @@
 """The rule that the data suggest, and charts that tell whether to trust the result."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from intravar.documents import charts
-from intravar.documents.blocks import Block, Figure, Heading, Paragraph, SideBySide, charted
+from intravar.documents.blocks import Block, Figure, Heading, Paragraph, SideBySide, charted, told
 from intravar.documents.charts import NARROW, Dot, Labelled, Plot
 from intravar.documents.measurement.deciders import left_out
 from intravar.measurement.rule import day_of
@@ -27,11 +28,7 @@ def rule_section(decision: Decision, words: Words) -> list[Block]:
     """Return the rule that the data suggest; nothing where there is none."""
     rule, blocks = decision.rule, list[Block]()
     if rule.auc is not None:
-        text = (
-            f"What {words.deciders} did on the whole, learned from all decisions together (AUC "
-            f"{rule.auc:.2f} in {words.cases} held out). It describes; it does not prescribe."
-        )
-        blocks.append(Paragraph(text))
+        blocks.append(Paragraph(told("rule", words, auc=rule.auc)))
     side = [importance(decision, words)]
     if rule.tree:
         columns = [
@@ -66,12 +63,8 @@ def importance(decision: Decision, words: Words) -> Block | None:
     if len(rows) < 2 or max(values) - min(values) < ALIKE * max(values):
         names = ", ".join(name for name, _ in rows)
         return Paragraph(f"Decisions depend on these about equally: {names}.")
-    title = "What the decisions depend on"
-    reading = "How much worse decisions are predicted when a column is shuffled, the longest first."
     weights = ", ".join(f"{name} {value:.3f}" for name, value in rows)
-    in_order = f"{reading} Loss of AUC, in this order: {weights}."
-    plot = charts.bar_plot("loss of AUC", rows)
-    return charted("importance", title, in_order, plot, reading=reading)
+    return charted("importance", words, charts.bar_plot("loss of AUC", rows), weights=weights)
 
 
 def dependences(decision: Decision, words: Words) -> list[Figure]:
@@ -83,8 +76,7 @@ def dependences(decision: Decision, words: Words) -> list[Figure]:
         worth = place == 1 or weight >= WORTH_SHOWING * listed[0][1]
         if len(levels) < 2 or not worth:
             continue
-        called, axis = words.label(covariate), f"% {words.decided_for}"
-        values = [value for _, value, _ in levels]
+        axis, values = f"% {words.decided_for}", [value for _, value, _ in levels]
         if len(values) <= 3 or values[0] == values[-1]:
             shares = ", ".join(f"{share:.0f} % at {name}" for name, _, share in levels)
             bars = [(name, share) for name, _, share in levels]
@@ -98,8 +90,8 @@ def dependences(decision: Decision, words: Words) -> list[Figure]:
             plot.line([(value, share) for _, value, share in levels])
             for name, value, share in levels:
                 plot.point((value, share), f"{name}: {share:.0f} %")
-        shares = f"Predicted share {words.decided_for}: {shares}."
-        figures.append(charted(f"dependence-{place}", called, shares, plot, reading=""))
+        figure = charted("dependence", words, plot, called=words.label(covariate), shares=shares)
+        figures.append(replace(figure, name=f"dependence-{place}"))
     return figures
 
 
@@ -150,18 +142,10 @@ def love(decision: Decision, words: Words) -> Figure | None:
         if within is not None and random is not None:
             hollow = Dot(random, f"{random:.3f} at random", "hollow")
             dots = [hollow, Dot(within, f"{within:.3f} within pairs")]
-            line = ("interval", within, random)
-            rows.append(Labelled(words.label(each.covariate), dots, [line]))
+            rows.append(Labelled(words.label(each.covariate), dots, within, random))
     if not rows:
         return None
-    description = (
-        f"How much the two {words.cases} of a pair differ, and two {words.cases} of the same "
-        f"{words.decider} at random. Left is better."
-    )
-    key = (("point", "within pairs"), ("hollow", f"two {words.cases} at random"))
-    title = f"Are the two {words.cases} of a pair alike?"
-    plot = charts.row_plot(rows, "standardised difference (RMS)")
-    return charted("love", title, description, plot, key=key)
+    return charted("love", words, charts.row_plot(rows, "standardised difference (RMS)"))
 
 
 def distances(decision: Decision, words: Words) -> Figure | None:
@@ -175,8 +159,7 @@ def distances(decision: Decision, words: Words) -> Figure | None:
     for row, height in zip(rows, heights, strict=True):
         hint = f"{row.lower:.2f} to {row.upper:.2f}: {100 * row.share:.1f} % of pairs"
         plot.bar((row.lower, row.upper), (0, height), hint, "fill")
-    description = f"How far apart the {words.cases} of a pair are; 1 is the farthest allowed."
-    return charted("distances", "Distances of the pairs", description, plot)
+    return charted("distances", words, plot)
 
 
 def attrition(decision: Decision, words: Words) -> Block | None:
@@ -187,14 +170,10 @@ def attrition(decision: Decision, words: Words) -> Block | None:
     counts = np.array([list(parts.values()) for parts in rows.values()], dtype=float)
     shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     by_part = dict(zip(next(iter(rows.values())), shares.T, strict=True))
-    known = [part for part in by_part if part in LOST]
-    lost = [f"{by_part[part].mean():.0f} % {LOST[part]}" for part in known]
-    paired = by_part["paired"]
-    return Paragraph(
-        f"Of each {words.decider_own} {words.cases}, {paired.mean():.0f} % were paired on average, "
-        f"from {paired.min():.0f} to {paired.max():.0f} %; {', '.join(lost)}."
-        f"{left_out(decision, len(rows), 'with small numbers')}"
-    )
+    lost = [f"{by_part[part].mean():.0f} % {LOST[part]}" for part in by_part if part in LOST]
+    paired, missing = by_part["paired"], left_out(decision, len(rows), "with small numbers")
+    ends = {"mean": paired.mean(), "least": paired.min(), "most": paired.max()}
+    return Paragraph(told("paired", words, lost=", ".join(lost), missing=missing, **ends))
 
 
 def sweep(decision: Decision, words: Words) -> Block | None:
@@ -204,21 +183,17 @@ def sweep(decision: Decision, words: Words) -> Block | None:
     if not curve:
         return None
     values = [value for _, value in curve]
-    description = (
-        f"With pairs that may lie {curve[0][0]:g} to {curve[-1][0]:g} times as far apart, the mean "
-        f"discordance lies between {100 * min(values):.0f} and {100 * max(values):.0f} of 100."
-    )
+    ends = {"nearest": curve[0][0], "farthest": curve[-1][0]}
+    text = told("calipers", words, low=100 * min(values), high=100 * max(values), **ends)
     if max(values) - min(values) < STEADY:
-        return Paragraph(description)
+        return Paragraph(text)
     plot = Plot(NARROW, 220, x=(0, max(1.0, *(fraction for fraction, _ in curve))), y=(0, 1))
     plot.axes("caliper, as a multiple of the one used", "share")
     plot.line(curve)
     plot.line([(s.fraction, s.share_paired) for s in steps if s.share_paired is not None], "limit")
     for fraction, value in curve:
         plot.point((fraction, value), f"{fraction:g}: mean discordance {value:.2f}")
-    key = (("line", "mean discordance"), ("limit", f"{words.cases} in pairs"))
-    reading = f"{description} If it changes much, pairs at the edge are not comparable."
-    return charted("sweep", "Another caliper", description, plot, reading=reading, key=key)
+    return charted("sweep", words, plot, text=text)
 
 
 def agreement(decision: Decision, words: Words) -> Table | None:
@@ -248,17 +223,9 @@ def balance(decision: Decision, words: Words) -> Block | None:
         return None
     name, most = rows[0]
     if most < BALANCED:
-        return Paragraph(
-            f"{words.Deciders} see similar {words.cases}: of every recorded item, at most "
-            f"{max(1, round(100 * most))} % of the variance lies between {words.deciders} (most: "
-            f"{name})."
-        )
-    description = (
-        f"Share of the variance between {words.deciders}. Long bars: they see different "
-        f"{words.cases}."
-    )
-    title = f"In what do the {words.deciders_own} {words.cases} differ?"
-    return charted("balance", title, description, charts.bar_plot("share of variance", rows))
+        share = max(1, round(100 * most))
+        return Paragraph(told("balanced", words, share=share, name=name))
+    return charted("balance", words, charts.bar_plot("share of variance", rows))
 
 
 def overlap(decision: Decision, words: Words) -> Block | None:
@@ -267,13 +234,11 @@ def overlap(decision: Decision, words: Words) -> Block | None:
     if not rows:
         return None
     values = np.array([value for value, _ in rows], dtype=float)
-    description = (
-        f"How similar each {words.decider_own} {words.cases} are to those of all: 1 is the same "
-        f"mix, 0 is nothing in common. The lowest is {values.min():.2f}, the median "
-        f"{np.median(values):.2f}.{left_out(decision, len(rows), 'with small numbers')}"
-    )
+    lowest, median = values.min(), np.median(values)
+    missing = left_out(decision, len(rows), "with small numbers")
+    text = told("overlap", words, lowest=lowest, median=median, missing=missing)
     if values.min() >= OVERLAPS:
-        return Paragraph(description)
+        return Paragraph(text)
     if len(rows) > charts.MOST_SINGLE:
         names = "overlap", f"{words.deciders} per {OVERLAP_STEP:g}"
         plot = charts.histogram(values, NARROW, names, words.counted, step=OVERLAP_STEP)
@@ -281,8 +246,7 @@ def overlap(decision: Decision, words: Words) -> Block | None:
         place = {row.physician: at for at, row in enumerate(decision.physicians)}
         dots = [Dot(value, f"{who}: {value:.2f}", who=place.get(who)) for value, who in rows]
         plot = charts.dot_plot(dots, NARROW, "overlap", end=1, step=OVERLAP_STEP)
-    title = f"Does each {words.decider} see {words.cases} like the others'?"
-    return charted("overlap", title, description, plot)
+    return charted("overlap", words, plot, text=text)
 
 
 def calibration(decision: Decision, words: Words) -> Figure | None:
@@ -296,11 +260,7 @@ def calibration(decision: Decision, words: Words) -> Figure | None:
     for row in rows:
         hint = f"predicted {row.predicted:.2f}, observed {row.observed:.2f}"
         plot.point((row.predicted, row.observed), hint)
-    description = (
-        f"Predicted against observed share in {words.cases} held out. Points on the line: the "
-        "model is right on average."
-    )
-    return charted("calibration", "Are the predictions right on average?", description, plot)
+    return charted("calibration", words, plot)
 
 
 #: What tells whether to trust the result.

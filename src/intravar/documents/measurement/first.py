@@ -3,7 +3,17 @@
 from statistics import median
 
 from intravar.documents import blocks
-from intravar.documents.blocks import Block, Bullets, Figure, Note, Paragraph, Section
+from intravar.documents.blocks import (
+    TOLD,
+    Block,
+    Bullets,
+    Figure,
+    Note,
+    Paragraph,
+    Section,
+    charted,
+    told,
+)
 from intravar.documents.charts import Drawing
 from intravar.documents.measurement import deciders
 from intravar.measurement import sentences
@@ -27,34 +37,7 @@ SOME_RULE = 0.05
 ACROSS, PAIR_WIDTH, PAIR_HEIGHT = 20, 30, 19
 BAR = 360, 28
 #: By part of the noise: class of the style sheet, and what lowers it.
-NOISE = {
-    "level": (
-        "fill",
-        "Agree on the threshold: most of what can be agreed on is how readily to decide for it",
-    ),
-    "pattern": ("second", "Agree on what counts: {deciders} weigh the same findings differently"),
-    "occasion": (
-        "third",
-        "Record the reasons and use a checklist: most of the disagreement is not between "
-        "{deciders} but within each of them",
-    ),
-}
-#: What a discordance does not mean, in the same words wherever the figure stands.
-_NOT_MEANT = (
-    "It says nothing about intent, and nothing about whether a decision was right: {a_decider} can "
-    "be consistent and always wrong.",
-    "Reasons that are not in the record (a preference, an exception, a test that was not recorded) "
-    "count as inconsistency here. A high figure is a question to ask, not a finding against a "
-    "person.",
-    "{Deciders} with more close calls can be expected to differ more.",
-    "With few {cases} the figure is uncertain; always read it with its interval.",
-)
-#: What the word means, said where it first stands; and why a figure comes without its share.
-_ELIGIBLE = "Eligible are the {cases} for which the rule learned from the data says yes."
-_NOT_EXPLAINED = (
-    "This method does not tell how much of how decisions vary the record explains; Predictability "
-    "does."
-)
+NOISE: dict[str, dict[str, str]] = TOLD["noise"]
 
 
 def first_screen(decision: Decision, words: Words) -> list[Block]:
@@ -62,8 +45,7 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
     leaks = [
         Note(
             f"'{words.label(column)}' may give the decision away.",
-            f"{capital(why)}. If it is known only after the decision, {words.deciders} look "
-            "more consistent than they are, and the true figure is higher.",
+            told("leak", words, why=capital(why)),
             "alarm",
         )
         for column, why in decision.check.leaks.items()
@@ -118,12 +100,12 @@ def verdict_note(decision: Decision, words: Words) -> Note:
 
 def eligible(decision: Decision, words: Words) -> str:
     """Return what "eligible" means; nothing where the figure does not speak of it."""
-    return words.fill(_ELIGIBLE) if "eligible" in decision.compared else ""
+    return told("eligible", words) if "eligible" in decision.compared else ""
 
 
 def not_meant(words: Words) -> list[str]:
     """Return what the figure does not mean."""
-    return [words.fill(line) for line in _NOT_MEANT]
+    return [words.fill(line) for line in TOLD["sentences"]["not_meant"]]
 
 
 def headline(decision: Decision, words: Words) -> tuple[str, str]:
@@ -136,7 +118,7 @@ def headline(decision: Decision, words: Words) -> tuple[str, str]:
         level = f"{claim} {hundred(figure.value, claim)}"
         level = f"between {low} and {high}" if decision.ranged else level
         sentence = f"Of 100 {decision.compared}, {level} get different decisions"
-        sure = f"Both {words.cases} of a pair are of the same {words.decider}."
+        sure = told("same_decider", words)
         if decision.ranged:
             sure = f"Every level in this range fits the data equally well. {sure}"
         elif figure.high is not None:
@@ -181,23 +163,15 @@ def caveats(decision: Decision, words: Words) -> list[str]:
     group = decision.group
     if group is None or group.discordance.value is None:
         return []
-    explained = _explained(decision)
-    lines = [
-        _NOT_EXPLAINED if explained is None else words.said(sentences.explained_sentence(explained))
-    ]
+    lines = [told("not_explained", words)]
+    if (explained := _explained(decision)) is not None:
+        lines = [words.said(sentences.explained_sentence(explained))]
     if decision.claim != "about":
-        lines.append(
-            f"What could not be predicted counts as different, even where the {words.decider} was "
-            "consistent: the true figure lies at or below the limit."
-        )
+        lines.append(told("limit", words))
     if group.contradiction is not None:
-        share, rest = hundred(group.contradiction), group.share_not_inconsistency
-        lines.append(f"On cases seen twice they contradicted themselves in {share} of 100.")
-        if rest is not None:
-            lines.append(
-                f"So up to about {hundred(rest)} % of the figure may be reasons that are not "
-                "recorded, or what could not be predicted, and not inconsistency."
-            )
+        lines.append(told("seen_twice", words, share=hundred(group.contradiction)))
+        if (rest := group.share_not_inconsistency) is not None:
+            lines.append(told("not_inconsistency", words, share=hundred(rest)))
     return lines
 
 
@@ -237,21 +211,17 @@ def with_figure(decision: Decision, words: Words) -> str:
 def _standing(decision: Decision, words: Words) -> tuple[str, list[str]]:
     """Say who stands out and by how much, or that nobody does."""
     funnel, listed = deciders.funnel_of(decision), deciders.named_ones(decision)
-    ends = "The most and the least consistent by rank:"
     if decision.verdict in UNRANKED:
-        return "None is singled out: the data do not support a ranking.", []
+        return told("unranked", words), []
     if funnel is None and len(listed) > 1:
-        return f"Whether any stands out cannot be said: the level is not determined. {ends}", [
-            each.hint for each in listed
-        ]
+        return told("undetermined", words), [each.hint for each in listed]
     if funnel is None or (not funnel.outside and len(listed) < 2):
-        return f"None stands out; too few {words.deciders} can be ranked.", []
-    n, by = len(funnel.outside), "by more than chance and the usual spread allow."
-    sentence = f"No single {words.decider} stands out {by}"
-    if n:
-        of = words.counted(len(funnel.sizes))
-        sentence = f"{n:,} of {of} with a figure {agree(n, 'stands', 'stand')} out {by}"
-        ends = f"The {len(listed)} farthest:" if n > len(listed) else ""
+        return told("too_few", words), []
+    sentence = told("none_outside", words)
+    if n := len(funnel.outside):
+        of = f"{n:,} of {words.counted(len(funnel.sizes))}"
+        sentence = told("some_outside", words, n=of, stand=agree(n, "stands", "stand"))
+        sentence += f" The {len(listed)} farthest:" * (n > len(listed))
     named = []
     for each in listed:  # in numbers that add up as they are shown
         own, middle = (
@@ -260,50 +230,36 @@ def _standing(decision: Decision, words: Words) -> tuple[str, list[str]]:
         apart = f"{abs(own - middle)} {'more' if own > middle else 'fewer'} than "
         average = f"the average of single {words.deciders} ({middle})"
         named.append(f"{each.hint}, {apart if own != middle else ''}{average}")
-    return f"{sentence} {ends}".strip(), named
+    return sentence, named
 
 
 def next_steps(decision: Decision, words: Words) -> list[str]:
     """Return what to do next, the most pressing first, in words that need no software."""
     funnel, explained = deciders.funnel_of(decision), _explained(decision)
-    steps = [
-        f"Find out when '{words.label(column)}' was known. If only after the decision, have "
-        "the figures measured again without it."
-        for column in list(decision.check.leaks)[:1]
-    ]
+    leaks = list(decision.check.leaks)[:1]
+    steps = [told("step_leak", words, column=words.label(column)) for column in leaks]
     if decision.verdict == NOTHING:
-        return [*steps, "Fix the problem that the verdict names, then measure again."]
+        return [*steps, told("step_fix", words)]
     if decision.verdict == "group only":
-        remedy = "More {cases} of each, or recording what decisions depend on, would"
-        if explained is not None and explained < LITTLE_EXPLAINED:
-            remedy = "Record what decisions depend on: with this record, more {cases} would not"
-        whom = "Work with the group, not with single {deciders}."
-        steps.append(words.fill(f"{whom} {remedy} tell them apart."))
+        little = explained is not None and explained < LITTLE_EXPLAINED
+        steps.append(told("step_record" if little else "step_group", words))
     elif funnel is None or not funnel.outside:
-        steps.append(
-            f"Talk about the decision with all {words.deciders}: no single one stands out."
-        )
-    elif above := [each for each in funnel.outside if each.level > funnel.limits.middle]:
-        steps.append(
-            f"Look at {words.cases} of {above[0].row.physician} together before you draw "
-            "conclusions: reasons that are not recorded may explain them."
-        )
+        steps.append(told("step_all", words))
     else:
-        who = funnel.outside[0].row.physician
-        steps.append(f"Ask {who} how decisions are taken there: more consistent than is usual.")
+        above = [each for each in funnel.outside if each.level > funnel.limits.middle]
+        who = (above or funnel.outside)[0].row.physician
+        steps.append(told("step_above" if above else "step_below", words, who=who))
     if parts := noise_parts(decision):
         largest = max(parts, key=parts.__getitem__)
-        steps.append(f"{words.fill(NOISE[largest][1])} ({_in_whole(parts[largest])} of 100).")
+        remedy = words.fill(NOISE[largest]["remedy"])
+        steps.append(f"{remedy} ({_in_whole(parts[largest])} of 100).")
     weights = list(decision.rule.importance.items())[:3]
     named = [words.label(name) for name, weight in weights if weight >= TELLS]
     if named and decision.rule.auc is not None and (explained is None or explained >= SOME_RULE):
         listed = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
-        steps.append(f"Start with the factors that weigh most in the decision: {listed}.")
+        steps.append(told("step_factors", words, listed=listed))
     if decision.claim != "about":
-        steps.append(
-            "To learn how far below the limit the truth lies, let colleagues judge pairs of "
-            f"{words.cases} without knowing how they were decided."
-        )
+        steps.append(told("step_review", words))
     return steps
 
 
@@ -336,7 +292,7 @@ def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
     )
     picture, at, key, reasons = Drawing(*BAR), 0.0, [], []
     for name, of_hundred in parts.items():
-        kind, shown = NOISE[name][0], _in_whole(of_hundred)
+        kind, shown = NOISE[name]["look"], _in_whole(of_hundred)
         why = words.fill(sentences.WHY_DIFFERENT[name])
         across = BAR[0] * of_hundred / sum(parts.values())
         picture.box((at, 0), (max(across - 2, 1), BAR[1]), f"{shown} of 100: {why}", kind)
@@ -346,8 +302,7 @@ def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
         key.append((kind, f"{shown}: {why}"))
         reasons.append(f"{shown} because {why}")
     text = f"{sentence} {'; '.join(reasons)}."
-    title = f"Why two {words.deciders} would decide differently about the same {words.case}"
-    return [Paragraph(sentence), Figure("noise", "", text, "", [picture.svg(title, text)], key)]
+    return [Paragraph(sentence), charted("noise", words, picture, key=key, text=text)]
 
 
 def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
@@ -368,12 +323,4 @@ def pairs_picture(share: float, claim: str, words: Words, where: str = "") -> Fi
         kinds = ("one-way", "other-way") if pair < differ else ("alike", "alike")
         for n, kind in enumerate(kinds):
             picture.mark((a + 13 * n, b), "", kind, radius=5)
-    number = f"{most(claim)}{differ}"
-    pairs = f"A hundred pairs of {words.cases}"
-    text = (
-        f"A hundred pairs of dots; in {number} of them the two {words.cases} got different "
-        f"decisions{where}."
-    )
-    different = f"{number} decided differently{where}"
-    key = (("one-way other-way", different), ("alike", "decided alike"))
-    return Figure("hundred-pairs", "", text, "", [picture.svg(pairs, text)], key)
+    return charted("hundred-pairs", words, picture, n=f"{most(claim)}{differ}", where=where)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from intravar.documents import blocks
-from intravar.documents.blocks import Block
-from intravar.documents.charts import Dot, Labelled
+from intravar.documents.blocks import TOLD, Block
+from intravar.documents.charts import Dot, Labelled, known_dot
 from intravar.documents.measurement.deciders import axis_of
 from intravar.documents.measurement.first import next_steps, not_meant, pairs_picture
 from intravar.measurement.verdict import NOTHING
@@ -78,29 +78,28 @@ def _meanings(table: Table) -> blocks.Bullets:
     return blocks.Bullets([f"{capital(each.heading)}: {each.meaning}." for each in columns])
 
 
+def _meant(table: str, words: Words, figure: str = "") -> dict[str, str]:
+    """Return what columns mean, by heading; that of the figure depends on what it claims."""
+    texts = TOLD["meanings"][table].items()
+    values = {"figure": figure, "not_shown": NOT_SHOWN}
+    return {words.fill(head, **values): words.fill(text, **values) for head, text in texts}
+
+
 def together_table(words: Words, joint: Joint) -> Table:
     """Return the joint figures of every decider."""
-    differ, apart, sure = "in at least one, at most", "if unrelated, at most", "95 % interval"
-    number_of, at_most = "decisions, at most", "at most"
+    limit = "at most"
     table = table_of(
         "Together",
         f"All decisions together, one row per {words.decider}.",
         joint.physicians,
         [
             (words.decider, 2, lambda row: row.physician),
-            (differ, 2.5, lambda row: _of_hundred(row.differ, row.band, at_most)),
-            (sure, 1.2, lambda row: hundreds(row.differ_low, row.differ_high, at_most)),
-            (apart, 1.3, lambda row: hundred(row.differ_apart, at_most)),
-            (number_of, 1.3, lambda row: number(row.n_differences, at_most)),
+            ("in at least one, at most", 2.5, lambda row: _of_hundred(row.differ, row.band, limit)),
+            ("95 % interval", 1.2, lambda row: hundreds(row.differ_low, row.differ_high, limit)),
+            ("if unrelated, at most", 1.3, lambda row: hundred(row.differ_apart, limit)),
+            ("decisions, at most", 1.3, lambda row: number(row.n_differences, limit)),
         ],
-        meanings={
-            differ: f"of 100 pairs of comparable {words.cases}, at most so many get different "
-            f"decisions in at least one. Where there is no number ({NOT_SHOWN}), a range of limits "
-            "follows from each decision by itself; a dash where even that would say nothing",
-            sure: "with 95 % confidence at most so many",
-            apart: "the same figure if the decisions were independent of each other",
-            number_of: f"in how many decisions two comparable {words.cases} differ on average",
-        },
+        meanings=_meant("together", words),
     )
     known = (row.reportable or row.band_low is not None for row in joint.physicians)
     return replace(table, rows=[row._replace(shown=next(known)) for row in table.rows])
@@ -110,8 +109,6 @@ def _each(words: Words, joint: Joint, claim: str) -> list[Block]:
     """Return a row for each decider and decision; on paper where these are not many."""
     long = len(joint.by_physician) > MOST_ON_PAPER
     note = "This table is too long for paper: the page and the workbook have it."
-    figure = of_pairs(claim)
-    across, given = "estimate from all decisions", "same earlier decisions, at most"
     table = table_of(
         "Each decision",
         f"One row per {words.decider} and decision.",
@@ -119,18 +116,14 @@ def _each(words: Words, joint: Joint, claim: str) -> list[Block]:
         [
             (words.decider, 1.5, lambda row: row.physician),
             ("decision", 1.5, lambda row: words.label(row.decision)),
-            (figure, 1.3, lambda row: _of_hundred(row.discordance, row.band, claim)),
+            (of_pairs(claim), 1.3, lambda row: _of_hundred(row.discordance, row.band, claim)),
             ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high, claim)),
-            (across, 1, lambda row: hundred(row.across)),
-            (given, 1.2, lambda row: hundred(row.given, "at most")),
+            ("estimate from all decisions", 1, lambda row: hundred(row.across)),
+            ("same earlier decisions, at most", 1.2, lambda row: hundred(row.given, "at most")),
         ],
         words=(0, 1),
         where=("page", "workbook", "whole", *([] if long else ["paper"])),
-        meanings={
-            figure: f"comparable {words.cases} decided differently in this decision",
-            across: f"an estimate of the same that uses the {words.decider_own} other decisions",
-            given: f"the same among {words.cases} that also got the same earlier decisions",
-        },
+        meanings=_meant("each", words, of_pairs(claim)),
     )
     return [*([blocks.Paragraph(note)] if long else []), _meanings(table), table]
 
@@ -151,14 +144,7 @@ def _pairs(words: Words, joint: Joint) -> Table:
             ("95 % interval", 1.4, lambda row: interval(row.correlation)),
             ("like colleagues", 1.2, lambda row: number(row.steadiness)),
         ],
-        meanings={
-            "got both": f"share of {words.cases} decided for in both",
-            "expected": "the share that follows from what is recorded",
-            "correlation": "of what the record leaves unexplained: above 0 the two go together "
-            "more often than the record explains, below 0 less often",
-            "like colleagues": f"whether {words.deciders} that decide like their colleagues in one "
-            "decision do so in the other: 1 always, 0 no relation",
-        },
+        meanings=_meant("pairs", words),
     )
 
 
@@ -167,17 +153,14 @@ def _decisions_figure(words: Words, joint: Joint, claim: str) -> list[blocks.Fig
     rows = []
     earlier = f"among {words.cases} with the same earlier decisions"
     for row in joint.decisions:
-        if row.discordance is None:
-            continue
-        hint = f"by itself {most(claim)}{hundred(row.discordance, claim)}"
-        dots = [Dot(100 * row.discordance, hint)]
-        if row.given is not None:  # a ring, which must not cover the point
-            hint = f"{earlier} at most {hundred(row.given, 'at most')}"
-            dots.insert(0, Dot(100 * row.given, hint, "hollow", radius=6))
-        rows.append(Labelled(words.label(row.decision), dots))
-    title = f"How consistent all {words.deciders} together are in each decision"
-    key = (("point", "by itself"), ("hollow", earlier))
-    return [blocks.row_figure("order", title, rows, axis_of(claim), key=key)] if rows else []
+        if row.discordance is not None:
+            given = f"{earlier} at most {hundred(row.given, 'at most')}"
+            alone = f"by itself {most(claim)}{hundred(row.discordance, claim)}"
+            # A ring, which must not cover the point.
+            dots = [*known_dot(row.given, given, "hollow", radius=6), Dot(row.discordance, alone)]
+            rows.append(Labelled(words.label(row.decision), dots))
+    axis = axis_of(claim)
+    return [blocks.row_figure("order", words, rows, axis, earlier=earlier)] if rows else []
 
 
 def _pairs_figure(words: Words, joint: Joint) -> list[blocks.Figure]:
@@ -186,11 +169,9 @@ def _pairs_figure(words: Words, joint: Joint) -> list[blocks.Figure]:
     for row in joint.pairs:
         value, low, high = row.correlation.value, row.correlation.low, row.correlation.high
         if value is not None:
-            lines = [] if low is None or high is None else [("interval", low, high)]
             name = f"{words.label(row.first)}, {words.label(row.second)}"
-            rows.append(Labelled(name, [Dot(value, number(value))], lines))
+            rows.append(Labelled(name, [Dot(value, number(value))], low, high))
     if len(rows) < 2:
         return []
-    title = "Which decisions go together more, or less, than the record explains"
     axis = "correlation of what is left unexplained"
-    return [blocks.row_figure("pairs-picture", title, rows, axis, most=1.0)]
+    return [blocks.row_figure("pairs-picture", words, rows, axis, most=1.0, unit=1)]

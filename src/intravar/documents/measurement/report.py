@@ -9,10 +9,11 @@ would say nothing, and is named in its section. To add a column, declare it in
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
+from typing import Any
 
 from intravar.documents import blocks
-from intravar.documents.blocks import Block, Heading, Paragraph
-from intravar.documents.charts import Dot, Labelled
+from intravar.documents.blocks import Block, Heading, Paragraph, told
+from intravar.documents.charts import Labelled, known_dot
 from intravar.documents.measurement import deciders, evidence, first
 from intravar.documents.measurement.cases import NO_CASES
 from intravar.documents.measurement.deciders import axis_of, decider_table
@@ -128,7 +129,7 @@ def annex(decision: Decision, words: Words, table: Table) -> blocks.Section:
     """Return the table of many deciders as an annex; paper leads to it where they are very many."""
     text, n = first.with_figure(decision, words), sum(row.shown for row in table.rows)
     if n > MOST_ON_PAPER:
-        text = f"The table of {words.counted(n)} is too long for paper: physicians.csv has it."
+        text = told("too_long", words, n=words.counted(n))
         off = {"paper", "dense"}
         columns = [each._replace(where=tuple(set(each.where) - off)) for each in table.columns]
         table = replace(table, columns=columns)
@@ -140,11 +141,9 @@ def trust_section(decision: Decision, words: Words) -> list[Block]:
     """Return whether to trust the result."""
     lines, sure = first.not_meant(words), decision.diagnostics
     if sure.surely_eligible is not None:
-        lines.append(
-            f"Of the {words.cases} for which the rule says yes, {hundred(sure.surely_eligible)} "
-            f"% are clear cases; of the others, {hundred(sure.surely_not_eligible)} %. The more "
-            "clear cases, the better the level is known."
-        )
+        shares = {"eligible": sure.surely_eligible, "others": sure.surely_not_eligible}
+        clear = {which: hundred(share) for which, share in shares.items()}
+        lines.append(told("clear_cases", words, **clear))
     title = "What the figure does not mean, and whether to trust it"
     charts = _figures(decision, words, *evidence.TRUST)
     return [Heading(title, 1, "believe", "Trust"), blocks.Bullets(lines), *charts]
@@ -155,11 +154,8 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
     words, check = published.words, decision.check
     lines = [f"Missing values: {check.missing}.", *(f"Left out: {line}." for line in check.dropped)]
     if check.smallest_cell > 1:
-        lines.append(
-            f"Counts of 1 to {check.smallest_cell - 1} {words.cases} or events are hidden, and so "
-            f"is whatever would give them away: no figure rests on {check.smallest_cell} or fewer. "
-            "Totals cover only what is shown."
-        )
+        smallest = check.smallest_cell
+        lines.append(told("hidden", words, few=smallest - 1, smallest=smallest))
     settings = [each for each in _settings(published, decision) if each.rows]
     method, request = described(decision.method), published.request
     text = (
@@ -262,35 +258,30 @@ def strata_section(published: Published, decision: Decision) -> list[Block]:
         if part is not None:
             parts.append(blocks.Bullets(part.lines))
         if part is not None and part.strata:
-            parts.append(_strata_figure(part, sheet.lower(), title, words, decision.claim))
+            figure = _strata_figure(part, title, words, decision.claim)
+            parts.append(replace(figure, name=f"strata-{sheet.lower()}"))
             label = words.label(str(column))
             parts.append(_strata_table(part, sheet, label, words, decision.claim))
     heading = Heading(f"Which {words.cases}, and when", 1, "strata", "Subgroups")
     return [heading, *parts] if parts else []
 
 
-def _strata_figure(part: Strata, name: str, title: str, words: Words, claim: str) -> blocks.Figure:
+def _strata_figure(part: Strata, title: str, words: Words, claim: str) -> blocks.Figure:
     """Draw a row per stratum: hollow as it is, filled on similar cases, with intervals."""
-    similar, rows = f"on similar {words.cases}", []
+    rows = []
     for row in part.strata:
-        low, high = row.alike.low, row.alike.high
-        marks = (row.discordance.value, "as it is", "hollow"), (row.alike.value, similar, "point")
-        dots = [
-            Dot(100 * value, f"{most(claim)}{hundred(value, claim)} {what}", kind)
-            for value, what, kind in marks
-            if value is not None
-        ]
-        ends = [] if low is None or high is None else [("interval", 100 * low, 100 * high)]
-        rows.append(Labelled(row.stratum, dots, ends))
-    reading = (
-        f"On similar {words.cases}: as if the same share of {words.cases} were likely to be "
-        f"{words.decided_for} everywhere; each {words.decider} is compared with itself only."
-    )
-    key = [("hollow", "as it is"), ("point", f"{similar}, with the figure's 95 % interval")]
+        dots = []
+        for figure, what, kind in (
+            (row.discordance, "as it is", "hollow"),
+            (row.alike, f"on similar {words.cases}", "point"),
+        ):
+            hint = f"{most(claim)}{hundred(figure.value, claim)} {what}"
+            dots += known_dot(figure.value, hint, kind)
+        rows.append(Labelled(row.stratum, dots, row.alike.low, row.alike.high))
+    look: dict[str, Any] = {"reading": told("similar", words)}
     if all(row.alike.value is None for row in part.strata):
-        reading, key = "", key[:1]
-    name = f"strata-{name}"
-    return blocks.row_figure(name, title, rows, axis_of(claim), reading=reading, key=key)
+        look = {"reading": "", "hidden": ["point"]}
+    return blocks.row_figure("strata", words, rows, axis_of(claim), heading=title, **look)
 
 
 def _strata_table(part: Strata, sheet: str, column: str, words: Words, claim: str) -> Table:

@@ -179,7 +179,7 @@ def labelled_rows(
 
 def short_tick(plot: Plot, x: float, row: float, half: float = 0.33) -> None:
     """Add an upright tick in a row."""
-    plot.interval(x, row - half, row + half, kind="line", colour="ink")
+    plot.line([(x, row - half), (x, row + half)], "line", "ink")
 
 
 def mark_row(
@@ -201,12 +201,16 @@ def mark_row(
     stands for `who`.
     """
     look = method_look(results, row["method"]) | {"who": row.get("who")} | look
+
+    def place(of: str, at: float = at) -> tuple[float, float]:
+        return (at, row[of]) if upright else (row[of], at)
+
     if dash and row["published"] is not None:
-        place = row["published"], at - dash, at + dash
-        plot.interval(*place, upright=not upright, kind="line", colour="soft")
+        tick = [place("published", end) for end in (at - dash, at + dash)]
+        plot.line(tick, "line", "soft")
     if ends and row["low"] is not None:
-        plot.interval(at, row["low"], row["high"], upright=upright, colour=look["colour"])
-    plot.point((at, row[value]) if upright else (row[value], at), row["hint"], **look)
+        plot.line([place("low"), place("high")], "interval", look["colour"])
+    plot.point(place(value), row["hint"], **look)
 
 
 def hint(begin: str, row: Mapping[str, Any], words: Mapping[str, str], *signed: str) -> str:
