@@ -29,7 +29,7 @@ from intravar.documents.html import as_html
 from intravar.documents.measurement.cases import NOBODY_ALIKE, cases_of_each
 from intravar.documents.measurement.deciders import dots, intervals
 from intravar.documents.measurement.handover import write_measurement, write_sheets
-from intravar.documents.sheet import FEWEST_PEERS, Own, among_peers, own_row, sheet
+from intravar.documents.sheet import FEWEST_PEERS, Own, among_peers, sheet
 from intravar.documents.typesetting import as_pdf
 from intravar.errors import InputError
 from intravar.measurement.verdict import NOTHING
@@ -137,7 +137,7 @@ def test_a_figure_without_an_interval_is_told_and_drawn(told: Published) -> None
         True,
     )
     assert "None" not in words_of(first(made))
-    assert own_row("all", Own(0.1, None, None), 0.2).in_words == "all: you 10, all 20"
+    assert Own(0.1, None, None).row("all", 0.2).in_words == "all: you 10, all 20"
     for chart in (dots, intervals):
         drawn, before = chart(made.first, USUAL), chart(told.first, USUAL)
         assert drawn is not None
@@ -232,7 +232,7 @@ def test_one_printable_page(told: Published) -> None:
 
 
 def test_many_peers_stay_within_the_picture() -> None:
-    made = among_peers(Own(0.5, 0.48, 0.5), [0.13] * 2000, USUAL)
+    (made,) = among_peers(Own(0.5, 0.48, 0.5), [0.13] * 2000, USUAL)
     assert isinstance(made, Figure)
     heights = re.findall(r'class="peer" cx="[\d.]+" cy="(-?[\d.]+)"', made.svgs[0])
     assert min(map(float, heights)) >= 0
@@ -240,7 +240,7 @@ def test_many_peers_stay_within_the_picture() -> None:
 
 def test_the_own_dot_lies_at_the_number_that_is_told() -> None:
     """An upper limit of 20.3 is told as 21, and stands with others of 21."""
-    made = among_peers(Own(0.203, 0.1, 0.26, "at most"), [0.21, *[0.3] * 9], USUAL)
+    (made,) = among_peers(Own(0.203, 0.1, 0.26, "at most"), [0.21, *[0.3] * 9], USUAL)
     assert isinstance(made, Figure)
     places = re.findall(r'class="(own|peer)" cx="([\d.]+)"', made.svgs[0])
     own = next(at for kind, at in places if kind == "own")

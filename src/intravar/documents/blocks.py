@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.resources import files
 from typing import Any, TypeAlias
 
@@ -113,12 +114,9 @@ def row_figure(
     **values: Any,
 ) -> Figure:
     """Return a chart with a labelled row per name, which says in words what its marks say."""
-    values["text"] = f"{'; '.join(row.in_words for row in rows)}."
-
-    def plot(width: int) -> Drawing:
-        return row_plot(rows, axis, width, most=most, unit=unit)
-
-    return charted(name, words, plot, **values)
+    plot = partial(row_plot, rows, axis, most=most, unit=unit)
+    text = f"{'; '.join(row.in_words for row in rows)}."
+    return charted(name, words, plot, text=text, **values)
 
 
 def told(sentence: str, words: Words, /, **values: object) -> str:
@@ -159,6 +157,11 @@ class Document:
     title: str
     about: str
     blocks: Sequence[Block]
+
+
+def block_list(*parts: Block | str | None) -> list[Block]:
+    """Return blocks in a list: a text is a paragraph, and what is empty is left out."""
+    return [Paragraph(part) if isinstance(part, str) else part for part in parts if part]
 
 
 def walk(blocks: Sequence[Block]) -> Iterator[Block]:

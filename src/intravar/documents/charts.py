@@ -356,7 +356,7 @@ LABELS = 180, 110
 class Labelled(NamedTuple):
     """A row: its label, its dots, and the ends of a line.
 
-    What dots say follows the label. Where a dot is missing, `instead` is said; a line is a bar then.
+    What dots say follows the label. `instead` is said where a dot is missing: a line is a bar then.
     """
 
     label: str

@@ -30,9 +30,9 @@ TOGETHER = ""
 
 
 class Own(NamedTuple):
-    """One's own figure, with its interval; some methods have none."""
+    """One's own figure, with its interval, if they are known; some methods have no interval."""
 
-    value: float
+    value: float | None
     low: float | None
     high: float | None
     claim: str = "about"
@@ -40,18 +40,27 @@ class Own(NamedTuple):
     @property
     def in_words(self) -> str:
         """The figure in a few words."""
-        return about(*self).removeprefix("about ")
+        return "" if self.value is None else about(self.value, *self[1:])
 
-    def row(self, label: str = "") -> Labelled:
-        """Return its row in a chart; the interval of an upper limit begins with the figure."""
-        low = self.value if self.claim == "at most" else self.low
-        own = Dot(self.value, f"you {self.in_words}", "own", radius=5)
-        return Labelled(label, [own], low, self.high)
+    def row(self, label: str, whole: float | None, instead: str = "") -> Labelled:
+        """Return a row with it and the figure of all, or with what is said `instead` of it.
 
+        The interval of an upper limit begins with the figure.
 
-def _own(value: float | None, low: float | None, high: float | None, claim: str) -> Own | None:
-    """Return a figure and the ends of its interval; None where it is not known."""
-    return None if value is None else Own(value, low, high, claim)
+        Examples
+        --------
+        >>> Own(0.2, 0.1, 0.3).row("2023", 0.25).in_words
+        '2023: you 20 [10, 30], all 25'
+        >>> Own(0.2, 0.1, 0.3, "at most").row("2023", 0.25).in_words
+        '2023: you at most 20 (95 % sure: at most 30), all at most 25'
+        """
+        shown = f"all {most(self.claim)}{hundred(whole, self.claim)}"
+        ring = known_dot(whole, shown, "all", radius=6)
+        if self.value is None:
+            return Labelled(label, ring, instead=f"you {instead or 'not shown'}")
+        hint = f"you {self.in_words.removeprefix('about ')}"
+        low = self.value if most(self.claim) else self.low
+        return Labelled(label, [Dot(self.value, hint, "own", radius=5), *ring], low, self.high)
 
 
 def sheet(
@@ -71,12 +80,14 @@ def sheet(
     """
     words, joint, decision = published.words, published.joint, published.first
     everybody = words.counted(decision.n_physicians)
+    unranked = any(each.verdict in UNRANKED for each in published.decisions)
+    alone = "they cannot be compared with yours" if unranked else ""
     if joint is None:
-        content = _of_one(published, physician, exact or {})
+        content = _of_one(published, physician, exact or {}, alone)
         what = f"decision: {words.decision or words.label(decision.decision)}"
         everybody += f", {first.counted_figures(decision)}" if decision.verdict != NOTHING else ""
     else:
-        content = _of_several(published, joint, physician, exact or {})
+        content = _of_several(published, joint, physician, exact or {}, alone)
         what = f"decisions: {', '.join(words.label(each.decision) for each in published.decisions)}"
     line = f"For {called or physician} alone · {what} · {everybody} · intravar {published.version}"
     parts: list[Block] = [
@@ -104,23 +115,23 @@ def with_figure(published: Published) -> list[str]:
     ]
 
 
-def _of_one(published: Published, physician: str, exact: Mapping[str, Ends]) -> list[Block]:
-    """Return what is said of a decider in one decision."""
+def _of_one(
+    published: Published, physician: str, exact: Mapping[str, Ends], alone: str
+) -> list[Block]:
+    """Return what is said of a decider in one decision, without peers where `alone` says why."""
     words, decision = published.words, published.first
     (row,) = [each for each in decision.physicians if each.physician == physician]
     if decision.decision in exact and decision.verdict != NOTHING:
         value, low, high = exact[decision.decision]
         row = replace(row, discordance=value, low=low, high=high, band_low=None, reason=None)
-    own = _own(row.discordance, row.low, row.high, decision.claim)
-    peers = [
-        each.discordance
-        for each in decision.physicians
-        if each.physician != physician and each.rank is not None
-    ]
-    unknown = "" if row.rank is not None else "too little is known of you to compare"
+    own = Own(row.discordance, row.low, row.high, decision.claim)
+    others = [each for each in decision.physicians if each.physician != physician]
+    peers = [each.discordance for each in others if each.rank is not None]
+    if row.rank is None:
+        alone = alone or "too little is known of you to compare"
     parts: list[Block] = [
         Note(*_figure(row, own, decision, words), "figure"),
-        *_peers(own, peers, published, axis_of(decision.claim), unknown),
+        *among_peers(own, peers, words, axis_of(decision.claim), alone),
         Bullets([f"{capital(name)}: {value}" for name, value in facts(row, decision, words)]),
         *_strata(published, decision, physician),
         *_own_rule(row, decision, words),
@@ -131,7 +142,7 @@ def _of_one(published: Published, physician: str, exact: Mapping[str, Ends]) -> 
 
 
 def _of_several(
-    published: Published, joint: Joint, physician: str, exact: Mapping[str, Ends]
+    published: Published, joint: Joint, physician: str, exact: Mapping[str, Ends], alone: str
 ) -> list[Block]:
     """Return what is said of a decider in several decisions together."""
     words = published.words
@@ -159,47 +170,39 @@ def _of_several(
         ends: Ends = (None,) * 3 if each is None else (each.discordance, each.low, each.high)
         if each is not None and whole.decision not in unread:
             ends = exact.get(whole.decision, ends)
-        own, label = _own(*ends, claim), words.label(whole.decision)
+        own, label = Own(*ends, claim), words.label(whole.decision)
         band = "" if each is None or each.band is None else each.band.of_hundred(claim)
-        rows.append(own_row(label, own, whole.discordance, claim, band))
-        ranges += [f"{label} {band} of 100"] if own is None and band else []
+        rows.append(own.row(label, whole.discordance, band))
+        ranges += [f"{label} {band} of 100"] if own.value is None and band else []
     line = "Each decision by itself, measured without the other decisions."
     line += f" You, as a range: {'; '.join(ranges)}." if ranges else ""
-    together = _own(row.differ, row.differ_low, row.differ_high, "at most")
+    together = Own(row.differ, row.differ_low, row.differ_high, "at most")
     return [
-        Note(*_joint_figure(row, joint, words), "figure"),
-        *_peers(together, peers, published, JOINT_AXIS),
+        Note(*_joint_figure(row, together, len(joint.decisions), words), "figure"),
+        *among_peers(together, peers, words, JOINT_AXIS, alone),
         Bullets([f"{capital(name)}: {value}" for name, value in known.items() if value]),
         *_own_rows(rows, "own-decisions", "Each of your decisions", line, words, "at most"),
     ]
 
 
-def _peers(
-    own: Own | None, others: Sequence[float | None], published: Published, axis: str, why: str = ""
-) -> list[Block]:
-    """Return the figure among those of the others, or why these are not shown."""
-    if any(each.verdict in UNRANKED for each in published.decisions):
-        why = "they cannot be compared with yours"
-    peers = [each for each in others if each is not None]
-    return [] if own is None else [among_peers(own, peers, published.words, axis, why)]
-
-
 def among_peers(
-    own: Own, peers: Sequence[float], words: Words, axis: str = "", why: str = ""
-) -> Block:
+    own: Own, others: Sequence[float | None], words: Words, axis: str = "", why: str = ""
+) -> list[Block]:
     """Return a figure among those of others, rounded; or say `why` not, or that they are few."""
+    peers = [each for each in others if each is not None]
+    if own.value is None:
+        return []
     if not why and len(peers) < FEWEST_PEERS:
         why = f"with fewer than {FEWEST_PEERS} of them, each could be recognised"
     if why:
-        return Paragraph(f"The others' figures are not shown: {why}.", quiet=True)
-    figure, *others = (hundredths(value, own.claim) for value in (own.value, *peers))
-    lower = sum(value < figure for value in others)
-    limit = own.claim == "at most"
-    label = f"you: at most {figure}" if limit else f"you: {own.in_words}"
-    lines = [(100 * low, 100 * high) for low, high in own.row().lines]
-    end = max(50.0, *others, *(high + 1 for _, high in lines))
-    dots = [Dot(float(value), kind="peer") for value in others]
-    dots.append(Dot(float(figure), kind="own", label=label))
+        return [Paragraph(f"The others' figures are not shown: {why}.", quiet=True)]
+    figure, *rounded = (hundredths(value, own.claim) for value in (own.value, *peers))
+    lower = sum(value < figure for value in rounded)
+    shown = f"at most {figure}" if most(own.claim) else own.in_words.removeprefix("about ")
+    lines = [(100 * low, 100 * high) for low, high in own.row("", None).lines]
+    end = max(50.0, *rounded, *(high + 1 for _, high in lines))
+    dots = [Dot(float(value), kind="peer") for value in rounded]
+    dots.append(Dot(float(figure), kind="own", label=f"you: {shown}"))
 
     def plot(width: int) -> Plot:
         drawn = dot_plot(dots, width, axis, end=end, step=max(1.0, end / 100))
@@ -207,32 +210,9 @@ def among_peers(
             drawn.line([(low, 0.98), (high, 0.98)], "interval")
         return drawn
 
-    return blocks.charted(
-        "strip",
-        words,
-        plot,
-        limit="upper limit" if limit else "figure",
-        n=f"{len(peers):,}",
-        lower=f"{lower:,} of them {agree(lower, 'has', 'have')}",
-    )
-
-
-def own_row(
-    label: str, own: Own | None, whole: float | None, claim: str = "about", instead: str = ""
-) -> Labelled:
-    """Return a row with one's own figure and that of all, or what is said `instead` of the own.
-
-    Examples
-    --------
-    >>> own_row("2023", Own(0.2, 0.1, 0.3), 0.25).in_words
-    '2023: you 20 [10, 30], all 25'
-    >>> own_row("2023", Own(0.2, 0.1, 0.3, "at most"), 0.25, "at most").in_words
-    '2023: you at most 20 (95 % sure: at most 30), all at most 25'
-    """
-    ring = known_dot(whole, f"all {most(claim)}{hundred(whole, claim)}", "all", radius=6)
-    missing = Labelled(label, instead=f"you {instead or 'not shown'}")
-    row = missing if own is None else own.row(label)
-    return row._replace(dots=[*row.dots, *ring])
+    n, fewer = f"{len(peers):,}", f"{lower:,} of them {agree(lower, 'has', 'have')}"
+    what = TOLD["claims"][own.claim]["figure"]
+    return [blocks.charted("strip", words, plot, figure=what, n=n, lower=fewer)]
 
 
 def _own_rows(
@@ -247,15 +227,13 @@ def _own_rows(
     return [Heading(heading), replace(figure, name=name)]
 
 
-def _figure(
-    row: PhysicianRow, own: Own | None, decision: Decision, words: Words
-) -> tuple[str, str]:
+def _figure(row: PhysicianRow, own: Own, decision: Decision, words: Words) -> tuple[str, str]:
     """Return a decider's figure in large letters, and the sentence that goes with it."""
     claim = decision.claim
-    if own is not None:
+    if own.value is not None:
         unranked = (row.reason or "").removeprefix(NO_RANK)
         sentences = (
-            told("own_figure", words, compared=decision.compared, figure=about(*own)),
+            told("own_figure", words, compared=decision.compared, figure=own.in_words),
             first.eligible(decision, words),
             f"You have no rank: {unranked}." if unranked else "",
         )
@@ -264,8 +242,8 @@ def _figure(
         levels = hundreds(row.identified_low, row.identified_high)
         return f"{levels} of 100", told("own_levels", words)
     if row.band is not None:
-        limit = "upper limit" if most(claim) else "figure"
-        return f"{row.band.of_hundred(claim)} of 100", told("own_range", words, limit=limit)
+        sentence = told("own_range", words, **TOLD["claims"][claim])
+        return f"{row.band.of_hundred(claim)} of 100", sentence
     if row.shrunken is not None:
         return f"{claim} {hundred(row.shrunken, claim)} of 100", told("own_shrunken", words)
     if decision.verdict == NOTHING:
@@ -273,13 +251,11 @@ def _figure(
     return "no figure", f"There is no figure for you: {row.reason}."
 
 
-def _joint_figure(row: JointRow, joint: Joint, words: Words) -> tuple[str, str]:
+def _joint_figure(row: JointRow, own: Own, n: int, words: Words) -> tuple[str, str]:
     """Return the joint figure in large letters, and the sentence that goes with it."""
-    n = len(joint.decisions)
-    if row.differ is not None:
-        figure = about(row.differ, row.differ_low, row.differ_high, "at most")
-        large = f"at most {hundred(row.differ, 'at most')} of 100"
-        return large, told("own_joint", words, figure=figure, n=n)
+    if own.value is not None:
+        large = f"at most {hundred(own.value, own.claim)} of 100"
+        return large, told("own_joint", words, figure=own.in_words, n=n)
     if (band := row.band) is not None:
         sentence = told("own_joint", words, figure="at most so many", n=n)
         large = f"{band.of_hundred('at most')} of 100"
@@ -328,10 +304,10 @@ def _strata(published: Published, decision: Decision, physician: str) -> list[Bl
         group = {row.stratum: row.discordance.value for row in part.strata}
         whose = way, physician
         rows = [
-            own_row(each.stratum, own, group.get(each.stratum), claim)
+            own.row(each.stratum, group.get(each.stratum))
             for each in decision.strata
-            if (each.stratified_by, each.physician) == whose
-            if (own := _own(each.discordance, each.low, each.high, claim))
+            for own in [Own(each.discordance, each.low, each.high, claim)]
+            if (each.stratified_by, each.physician) == whose and own.value is not None
         ]
         if not rows:
             parts += [Heading(heading), Paragraph(told("own_strata", words), quiet=True)]

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from intravar.documents import charts
-from intravar.documents.blocks import Block, Figure, Paragraph, charted, told
+from intravar.documents.blocks import TOLD, Block, Figure, Paragraph, charted, told
 from intravar.documents.charts import MOST_SINGLE, Dot, Plot
 from intravar.inference.group import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement import columns
@@ -125,10 +126,8 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     for each in rows:
         kind, label = "point out" if each in outside else "point", each.row.physician
         marks.append(Dot(100 * each.level, each.hint, kind, each.p, label if each in named else ""))
-
-    def plot(width: int) -> Plot:
-        return charts.dot_plot(marks, width, axis_of(claim), end=end, step=max(end / 60, 0.5))
-
+    step = max(end / 60, 0.5)
+    plot = partial(charts.dot_plot, marks, axis=axis_of(claim), end=end, step=step)
     return charted("dots", words, plot, key=None if outside else (), text=text)
 
 
@@ -137,7 +136,6 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
     rows, ranked = everyone(decision)
     if not 0 < len(rows) <= MOST_SINGLE:  # the first screen counts many
         return None
-    limits = decision.claim == "at most"
     figures = [each for each in rows if each.row.discordance is not None]
     shown = {
         "point": figures,
@@ -145,24 +143,22 @@ def intervals(decision: Decision, words: Words) -> Figure | None:
         "point unranked": ranked and any(each.row.rank is None for each in rows),
         "hollow": figures,
     }
-    order = "the most consistent by rank first" if ranked else "in the order of names"
+    order, why = "the most consistent by rank first", ""
+    if not ranked:
+        order, why = "in the order of names", " The data do not support a ranking."
     return charted(
         "physicians-picture",
         words,
-        lambda width: _each(rows, width, words, ranked=ranked),
+        partial(_each, rows, words, ranked=ranked),
         hidden=[look for look, there in shown.items() if not there],
         n=words.counted(len(rows)),
         order=order,
-        Order=capital(order),
-        why="" if ranked else " The data do not support a ranking.",
-        missing=left_out(decision, len(rows)),
-        limit="upper limit" if limits else "estimate",
-        estimate="at most" if limits else "estimate",
-        interval="95 % sure: at most" if limits else "95 % interval",
+        reading=f"{capital(order)}.{why}{left_out(decision, len(rows))}",
+        **TOLD["claims"][decision.claim],
     )
 
 
-def _each(rows: list[Known], width: int, words: Words, *, ranked: bool) -> Plot:
+def _each(rows: list[Known], words: Words, width: int, *, ranked: bool) -> Plot:
     top = min(100.0, 105 * float(np.nanmax([(each.level, each.high) for each in rows])))
     plot = Plot(width, x=(0, len(rows) + 1), y=(0, top))
     order = "most consistent by rank first" if ranked else "by name"
@@ -193,7 +189,6 @@ def _counts(rows: list[Known], text: str, words: Words, missing: str) -> Figure:
     middle = float(np.median(levels))
     low = max(middle - float(np.nanmedian(levels - lows)), 0.0)
     high = min(middle + float(np.nanmedian(highs - levels)), 1.0)
-
     axis = f"{axis_of(claim)}{', middle of the range' * ranges}"
     names = axis, f"{words.deciders} per 1 of 100"
 
@@ -280,14 +275,10 @@ def funnel(decision: Decision, words: Words) -> Block | None:
     if binned and n > MOST_MARKS:
         text += f" The {MOST_MARKS} farthest have a mark each."
     hidden = [look for look, there in (("point out", n), ("band", binned)) if not there]
-
-    def plot(width: int) -> Plot:
-        return _plot_funnel(data, width, words)
-
-    return charted("funnel", words, plot, hidden=hidden, text=text)
+    return charted("funnel", words, partial(_plot_funnel, data, words), hidden=hidden, text=text)
 
 
-def _plot_funnel(data: Funnel, width: int, words: Words) -> Plot:
+def _plot_funnel(data: Funnel, words: Words, width: int) -> Plot:
     """Plot discordance against pairs or patients, with what chance and usual spread allow."""
     unit, sizes = "pairs" if data.of_pairs else words.cases, data.sizes
     smallest, largest = min(sizes.values()), 1.05 * max(sizes.values())

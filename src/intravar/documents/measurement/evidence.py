@@ -6,7 +6,16 @@ from dataclasses import replace
 import numpy as np
 
 from intravar.documents import charts
-from intravar.documents.blocks import Block, Figure, Heading, Paragraph, SideBySide, charted, told
+from intravar.documents.blocks import (
+    Block,
+    Figure,
+    Heading,
+    Paragraph,
+    SideBySide,
+    block_list,
+    charted,
+    told,
+)
 from intravar.documents.charts import NARROW, Dot, Labelled, Plot
 from intravar.documents.measurement.deciders import left_out
 from intravar.measurement.rule import day_of
@@ -26,10 +35,9 @@ ALIKE = 0.15
 
 def rule_section(decision: Decision, words: Words) -> list[Block]:
     """Return the rule that the data suggest; nothing where there is none."""
-    rule, blocks = decision.rule, list[Block]()
+    rule, tree, what = decision.rule, None, None
     if rule.auc is not None:
-        blocks.append(Paragraph(told("rule", words, auc=rule.auc)))
-    side = [importance(decision, words)]
+        what = told("rule", words, auc=rule.auc)
     if rule.tree:
         columns = [
             (f"{words.cases} with", 4, lambda leaf: leaf.when),
@@ -37,9 +45,9 @@ def rule_section(decision: Decision, words: Words) -> list[Block]:
             (f"{words.cases}, about", 1, lambda leaf: f"{leaf.about_n_patients:,}"),
         ]
         caption = f"Kinds of {words.cases} and the share {words.decided_for}."
-        side.append(table_of("Rule", caption, rule.tree, columns))
-    if beside := [block for block in side if block is not None]:
-        blocks.append(SideBySide(beside))
+        tree = table_of("Rule", caption, rule.tree, columns)
+    beside = block_list(importance(decision, words), tree)
+    blocks = block_list(what, SideBySide(beside) if beside else None)
     if courses := dependences(decision, words):
         title = f"How the share {words.decided_for} changes with each of them"
         blocks += [Heading(title, 2), SideBySide(courses)]
@@ -50,7 +58,7 @@ def rule_section(decision: Decision, words: Words) -> list[Block]:
 def rule_blocks(decision: Decision, words: Words) -> list[Block]:
     """Return the rule and where decisions do not follow it, for somebody who asks for that."""
     rule = rule_section(decision, words) or [Paragraph(words.said(MAY_BE_READ[decision.verdict]))]
-    return [*rule, *map(Paragraph, location_lines(decision.location, words))]
+    return block_list(*rule, *location_lines(decision.location, words))
 
 
 def importance(decision: Decision, words: Words) -> Block | None:

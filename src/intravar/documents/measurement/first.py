@@ -2,7 +2,6 @@
 
 from statistics import median
 
-from intravar.documents import blocks
 from intravar.documents.blocks import (
     TOLD,
     Block,
@@ -11,6 +10,8 @@ from intravar.documents.blocks import (
     Note,
     Paragraph,
     Section,
+    SideBySide,
+    block_list,
     charted,
     told,
 )
@@ -18,7 +19,7 @@ from intravar.documents.charts import Drawing
 from intravar.documents.measurement import deciders
 from intravar.measurement import sentences
 from intravar.measurement.verdict import LITTLE_EXPLAINED, NOTHING, UNRANKED
-from intravar.publication.results import Decision
+from intravar.publication.results import Decision, Group
 from intravar.publication.sentences import differences_line, location_lines, review_sentence
 from intravar.tables import hundred, hundredths, most
 from intravar.wording import Words, agree, capital
@@ -50,41 +51,32 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
         )
         for column, why in decision.check.leaks.items()
     ]
-    steps: list[Block] = [Bullets(next_steps(decision, words), numbered=True)]
-    if decision.unrecorded is not None:
-        steps.append(Paragraph(decision.unrecorded.words))
+    unrecorded = None if decision.unrecorded is None else decision.unrecorded.words
+    steps = block_list(Bullets(next_steps(decision, words), numbered=True), unrecorded)
     cards = [] if decision.verdict == NOTHING else _cards(decision, words)
     cards.append(Section("What to do next", steps, "wide"))
-    return [verdict_note(decision, words), *leaks, blocks.SideBySide(cards)]
+    return [verdict_note(decision, words), *leaks, SideBySide(cards)]
 
 
 def _cards(decision: Decision, words: Words) -> list[Section]:
     """Return the figure, whether deciders differ, and where the disagreement lies."""
     title, sure = headline(decision, words)
-    lines = caveats(decision, words)
+    lines, differ = caveats(decision, words), _differ(decision, words)
     lines += [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
     standing, named = _standing(decision, words)
-    differ = _differ(decision, words)
-    where = [Paragraph(line) for line in location_lines(decision.location, words)[:2]]
-    parts: dict[str, list[Block | None]] = {
-        title: [
-            Paragraph(sure) if sure else None,
-            hundred_pairs(decision, words),
-            *map(Paragraph, lines),
-        ],
-        f"Do the {words.deciders} differ?": [
-            deciders.dots(decision, words),
-            Paragraph(" ".join([*differ[:1], standing])),
-            Bullets(named) if named else None,
-            *map(Paragraph, differ[1:]),
-            Paragraph(with_figure(decision, words), quiet=True),
-        ],
-        "Where the disagreement lies": [*noise_blocks(decision, words), *where]
-        or [Paragraph("The data do not tell where it lies.")],
-    }
+    apart = block_list(
+        deciders.dots(decision, words),
+        " ".join([*differ[:1], standing]),
+        Bullets(named) if named else None,
+        *differ[1:],
+        Paragraph(with_figure(decision, words), quiet=True),
+    )
+    where = [*noise_blocks(decision, words), *location_lines(decision.location, words)[:2]]
+    where = where or ["The data do not tell where it lies."]
     return [
-        Section(title, [block for block in listed if block], "wide" if at == 1 else "card")
-        for at, (title, listed) in enumerate(parts.items())
+        Section(title, block_list(sure, hundred_pairs(decision, words), *lines)),
+        Section(f"Do the {words.deciders} differ?", apart, "wide"),
+        Section("Where the disagreement lies", block_list(*where)),
     ]
 
 
@@ -110,25 +102,28 @@ def not_meant(words: Words) -> list[str]:
 
 def headline(decision: Decision, words: Words) -> tuple[str, str]:
     """Return the group's figure in a sentence, and how sure it is; a review comes first."""
-    group = decision.group
-    sentence, sure = "No figure can be given.", ""
-    if group is not None and group.discordance.value is not None:
+    sentence, sure, group = "No figure can be given.", "", _group(decision)
+    if group is not None:
         claim, figure = decision.claim, group.discordance
         low, high = hundred(figure.low), hundred(figure.high, claim)
         level = f"{claim} {hundred(figure.value, claim)}"
-        level = f"between {low} and {high}" if decision.ranged else level
-        sentence = f"Of 100 {decision.compared}, {level} get different decisions"
-        sure = told("same_decider", words)
+        ends = f"95 % interval {low} to {high}. " * (figure.high is not None)
         if decision.ranged:
-            sure = f"Every level in this range fits the data equally well. {sure}"
-        elif figure.high is not None:
-            limit = f"An upper limit: with 95 % confidence at most {high}."
-            ends = f"95 % interval {low} to {high}."
-            sure = f"{ends if claim == 'about' else limit} {sure}"
+            level, ends = f"between {low} and {high}", f"{told('levels', words)} "
+        elif ends and claim != "about":
+            ends = f"An upper limit: with 95 % confidence at most {high}. "
+        sentence = f"Of 100 {decision.compared}, {level} get different decisions"
+        sure = ends + told("same_decider", words)
     if decision.review is None:
         return sentence, sure
     reviewed = review_sentence(decision.review, words).rstrip(".")
     return reviewed, f"{sentence}. {sure}" if sure else ""
+
+
+def _group(decision: Decision) -> Group | None:
+    """Return all deciders together, where they have a figure."""
+    group = decision.group
+    return None if group is None or group.discordance.value is None else group
 
 
 def summary_lines(decision: Decision, words: Words) -> list[str]:
@@ -150,8 +145,7 @@ def summary_lines(decision: Decision, words: Words) -> list[str]:
 
 def _differ(decision: Decision, words: Words) -> list[str]:
     """Say whether deciders differ, and whether their order tells more than their rates."""
-    group = decision.group
-    if group is None or group.discordance.value is None:
+    if (group := _group(decision)) is None:
         return []
     differences = differences_line(group, decision.claim)
     rates = sentences.rates_in_words(group.with_rate, group.with_half)
@@ -160,8 +154,7 @@ def _differ(decision: Decision, words: Words) -> list[str]:
 
 def caveats(decision: Decision, words: Words) -> list[str]:
     """Return what limits the group's figure, what changes the conclusion first."""
-    group = decision.group
-    if group is None or group.discordance.value is None:
+    if (group := _group(decision)) is None:
         return []
     lines = [told("not_explained", words)]
     if (explained := _explained(decision)) is not None:
