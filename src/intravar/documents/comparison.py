@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from intravar.documents.blocks import Block, Bullets, Heading, Paragraph
+from intravar.documents.blocks import Block, Bullets, Heading, Paragraph, told
 from intravar.publication.compare import Changed, Comparison
 from intravar.request import MATTERS
 from intravar.tables import hundred, hundredths, table_of
@@ -25,30 +25,25 @@ def comparison_blocks(comparisons: Mapping[str, Comparison]) -> list[Block]:
         if name:
             blocks.append(Heading(capital(words.label(name))))
         if each.group:
-            caption = f"Decided differently of 100, all together, over all {words.cases}."
+            captions = ["changed_all"]
             changes = [_change(row) for row in each.group]
             if NONE in changes:
-                caption += (
-                    f" {capital(NONE)}: the difference is within the rounding of both figures."
-                )
+                captions.append("changed_none")
             if hundred(None) in changes:
-                caption += " A dash: the exact figure is not kept."
+                captions.append("changed_not_kept")
             elif not each.same_patients and any(row.low is None for row in each.group):
-                caption += " A dash: the interval is narrower than figures are rounded."
+                captions.append("changed_narrow")
+            caption = " ".join(told(name, words) for name in captions)
             columns = _columns(each, "of 100", 3)
             blocks.append(table_of("All together", caption, each.group, columns))
         blocks.append(Bullets(each.lines()))
         if rows:
-            caption = f"Changes one by one, of 100 pairs of comparable {words.cases}"
+            caption = told("changed_each", words)
             columns = _columns(each, words.decider, 1.5)
             if not each.same_patients:
-                caption += (
-                    ", the surest first. How sure: the probability of a true change by more than "
-                    f"{hundred(MATTERS)} in the likelier direction. It also uses how much all "
-                    f"changed: {words.cases} of one {words.decider} tell little alone"
-                )
+                caption = told("changed_surest", words, matters=hundred(MATTERS))
                 columns.append(("how sure", 1, lambda row: f"{hundred(row.probability)} %"))
-            blocks.append(table_of("Changes", f"{caption}.", rows[:MOST_CHANGES], columns))
+            blocks.append(table_of("Changes", caption, rows[:MOST_CHANGES], columns))
         if (more := len(rows) - MOST_CHANGES) > 0:
             blocks.append(Paragraph(f"And {words.counted(more)} more.", quiet=True))
     return blocks

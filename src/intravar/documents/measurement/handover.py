@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain, count
+from itertools import count
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -140,18 +140,16 @@ def _pairs_for_page(
     measurement: Measurement, published: Published, names: Mapping[str, str]
 ) -> dict[str, list[Block]]:
     """Return the cases that tell most of every reportable physician, for whoever asked."""
-    blocks = {}
+    blocks, name_of = {}, {pseudonym: name for name, pseudonym in names.items()}
     for decision in published.decisions:
         measured = measurement.decisions[decision.decision]
         cases, patients = cases_of(measured), patients_of(measured)
-        reportable = {row.physician for row in decision.physicians if row.reportable}
         label = published.words.label(decision.decision)
-        suffix = "" if published.joint is None else f", {label}"
-        for name, pseudonym in sorted(names.items(), key=lambda item: item[1]):
-            if pseudonym in reportable:
-                rows = side_by_side(cases, patients, name, most=PAIRS_IN_PAGE)
-                who = f"{pseudonym}{suffix}"
-                blocks[who] = case_blocks(rows, label, published.words, name=who)
+        for row in decision.physicians:
+            if row.reportable:
+                own = side_by_side(cases, patients, name_of[row.physician], most=PAIRS_IN_PAGE)
+                who = row.physician if published.joint is None else f"{row.physician}, {label}"
+                blocks[who] = case_blocks(own, label, published.words, name=who)
     return blocks
 
 
@@ -193,12 +191,13 @@ def write_files(
     size = typesetting.paper_size(paper)
     path = Path(folder)
     published = stored.read_published(path)
-    document, html = report(published), pages(published)
+    document = report(published)
     writers: dict[str, Callable[[Document], bytes]]
     writers = {"pdf": partial(typesetting.as_pdf, paper=size), "xlsx": as_xlsx, "docx": as_docx}
     files: dict[str, bytes] = {}
     for name in chosen:
-        files |= html if name == "html" else {f"report.{name}": writers[name](document)}
+        html = name == "html"
+        files |= pages(published) if html else {f"report.{name}": writers[name](document)}
     stored.add_files(path, files)
     return [path / name for name in files]
 
@@ -343,7 +342,7 @@ def _stem(called: str, files: Mapping[str, bytes]) -> str:
     """
     plain = re.sub(r"[^\w .-]", "_", called).strip(" .")[:80] or "sheet"
     taken = {Path(name).stem.casefold() for name in files}
-    stems = chain([plain], (f"{plain}-{number}" for number in count(2)))
+    stems = (f"{plain}-{number}" if number > 1 else plain for number in count(1))
     return next(stem for stem in stems if stem.casefold() not in taken)
 
 

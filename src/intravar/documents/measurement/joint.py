@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from intravar.documents import blocks
-from intravar.documents.blocks import TOLD, Block
+from intravar.documents.blocks import TOLD, Block, block_list
 from intravar.documents.charts import Dot, Labelled, known_dot
 from intravar.documents.measurement.deciders import axis_of
 from intravar.documents.measurement.first import next_steps, not_meant, pairs_picture
@@ -31,16 +31,16 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         f"{capital('; '.join(each.verdict_reasons))}."
         for each in published.decisions
     ]
-    figures, pairs = _decisions_figure(words, joint, published.first.claim), _pairs(words, joint)
-    together: list[Block] = [*figures, *([blocks.Bullets(lines[1:])] if lines[1:] else [])]
-    if joint.differ.value is not None:
-        where = " in at least one decision"
-        together.insert(0, pairs_picture(joint.differ.value, "at most", words, where))
+    pairs, differ, picture = _pairs(words, joint), joint.differ.value, None
+    if differ is not None:
+        picture = pairs_picture(differ, "at most", words, " in at least one decision")
+    figure = _decisions_figure(words, joint, published.first.claim)
+    together = block_list(picture, figure, blocks.Bullets(lines[1:]) if lines[1:] else None)
     level = {row.decision: row.discordance or 0 for row in joint.decisions}
     unread = [each for each in published.decisions if each.verdict == NOTHING]
     first = max(unread or published.decisions, key=lambda each: level[each.decision])
-    figure = f"{most(first.claim)}{hundred(level[first.decision], first.claim)} of 100"
-    why = f"comparable {words.cases} differ most often in it ({figure})"
+    highest = f"{most(first.claim)}{hundred(level[first.decision], first.claim)} of 100"
+    why = f"comparable {words.cases} differ most often in it ({highest})"
     why = "it is not interpretable" if unread else why
     steps = [f"Take {words.label(first.decision)} first: {why}.", *next_steps(first, words)]
     supported, what_next = blocks.Bullets(verdicts), blocks.Bullets(steps, numbered=True)
@@ -148,7 +148,7 @@ def _pairs(words: Words, joint: Joint) -> Table:
     )
 
 
-def _decisions_figure(words: Words, joint: Joint, claim: str) -> list[blocks.Figure]:
+def _decisions_figure(words: Words, joint: Joint, claim: str) -> blocks.Figure | None:
     """Return every decision over all: by itself, and given those before it."""
     rows = []
     earlier = f"among {words.cases} with the same earlier decisions"
@@ -160,7 +160,7 @@ def _decisions_figure(words: Words, joint: Joint, claim: str) -> list[blocks.Fig
             dots = [*known_dot(row.given, given, "hollow", radius=6), Dot(row.discordance, alone)]
             rows.append(Labelled(words.label(row.decision), dots))
     axis = axis_of(claim)
-    return [blocks.row_figure("order", words, rows, axis, earlier=earlier)] if rows else []
+    return blocks.row_figure("order", words, rows, axis, earlier=earlier) if rows else None
 
 
 def _pairs_figure(words: Words, joint: Joint) -> list[blocks.Figure]:
