@@ -2,19 +2,8 @@
 
 from statistics import median
 
-from intravar.documents.blocks import (
-    TOLD,
-    Block,
-    Bullets,
-    Figure,
-    Note,
-    Paragraph,
-    Section,
-    SideBySide,
-    block_list,
-    charted,
-    told,
-)
+from intravar.documents import blocks
+from intravar.documents.blocks import Block, Bullets, Figure, Note, Paragraph, Section, told
 from intravar.documents.charts import Drawing
 from intravar.documents.measurement import deciders
 from intravar.measurement import sentences
@@ -38,7 +27,7 @@ SOME_RULE = 0.05
 ACROSS, PAIR_WIDTH, PAIR_HEIGHT = 20, 30, 19
 BAR = 360, 28
 #: By part of the noise: class of the style sheet, and what lowers it.
-NOISE: dict[str, dict[str, str]] = TOLD["noise"]
+NOISE: dict[str, dict[str, str]] = blocks.TOLD["noise"]
 
 
 def first_screen(decision: Decision, words: Words) -> list[Block]:
@@ -52,10 +41,10 @@ def first_screen(decision: Decision, words: Words) -> list[Block]:
         for column, why in decision.check.leaks.items()
     ]
     unrecorded = None if decision.unrecorded is None else decision.unrecorded.words
-    steps = block_list(Bullets(next_steps(decision, words), numbered=True), unrecorded)
+    steps = blocks.block_list(Bullets(next_steps(decision, words), numbered=True), unrecorded)
     cards = [] if decision.verdict == NOTHING else _cards(decision, words)
     cards.append(Section("What to do next", steps, "wide"))
-    return [verdict_note(decision, words), *leaks, SideBySide(cards)]
+    return [verdict_note(decision, words), *leaks, blocks.SideBySide(cards)]
 
 
 def _cards(decision: Decision, words: Words) -> list[Section]:
@@ -64,7 +53,7 @@ def _cards(decision: Decision, words: Words) -> list[Section]:
     lines, differ = caveats(decision, words), _differ(decision, words)
     lines += [f"{capital(line)}." for line in decision.verdict_reasons[1:3] if lines]
     standing, named = _standing(decision, words)
-    apart = block_list(
+    apart = blocks.block_list(
         deciders.dots(decision, words),
         " ".join([*differ[:1], standing]),
         Bullets(named) if named else None,
@@ -74,9 +63,9 @@ def _cards(decision: Decision, words: Words) -> list[Section]:
     where = [*noise_blocks(decision, words), *location_lines(decision.location, words)[:2]]
     where = where or ["The data do not tell where it lies."]
     return [
-        Section(title, block_list(sure, hundred_pairs(decision, words), *lines)),
+        Section(title, blocks.block_list(sure, hundred_pairs(decision, words), *lines)),
         Section(f"Do the {words.deciders} differ?", apart, "wide"),
-        Section("Where the disagreement lies", block_list(*where)),
+        Section("Where the disagreement lies", blocks.block_list(*where)),
     ]
 
 
@@ -97,7 +86,7 @@ def eligible(decision: Decision, words: Words) -> str:
 
 def not_meant(words: Words) -> list[str]:
     """Return what the figure does not mean."""
-    return [words.fill(line) for line in TOLD["sentences"]["not_meant"]]
+    return [words.fill(line) for line in blocks.TOLD["sentences"]["not_meant"]]
 
 
 def headline(decision: Decision, words: Words) -> tuple[str, str]:
@@ -295,7 +284,7 @@ def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
         key.append((kind, f"{shown}: {why}"))
         reasons.append(f"{shown} because {why}")
     text = f"{sentence} {'; '.join(reasons)}."
-    return [Paragraph(sentence), charted("noise", words, picture, key=key, text=text)]
+    return [Paragraph(sentence), blocks.charted("noise", words, picture, key=key, text=text)]
 
 
 def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
@@ -316,4 +305,4 @@ def pairs_picture(share: float, claim: str, words: Words, where: str = "") -> Fi
         kinds = ("one-way", "other-way") if pair < differ else ("alike", "alike")
         for n, kind in enumerate(kinds):
             picture.mark((a + 13 * n, b), "", kind, radius=5)
-    return charted("hundred-pairs", words, picture, n=f"{most(claim)}{differ}", where=where)
+    return blocks.charted("hundred-pairs", words, picture, n=f"{most(claim)}{differ}", where=where)
