@@ -13,8 +13,7 @@ import typer
 
 import intravar
 from intravar import cli, documents, measurement, publication, runs, sources
-from intravar.cli.commands import NOBODY_REPORTABLE
-from intravar.cli.options import Answer, listed
+from intravar.cli.commands import NOBODY_REPORTABLE, Answer, listed
 from intravar.errors import InputError, flag_of
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import SMALLEST_CELL, WINDOW, Request

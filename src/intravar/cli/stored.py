@@ -11,7 +11,7 @@ import typer
 
 import intravar
 from intravar import cli, documents, publication, review
-from intravar.cli.options import Answer, as_command
+from intravar.cli.commands import Answer, as_command
 from intravar.errors import InputError, errors_in
 from intravar.study import report as study_report
 from intravar.writing import checked_target, privacy_words, whole_file, write_private

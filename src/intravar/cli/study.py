@@ -10,7 +10,7 @@ import typer
 
 import intravar
 from intravar import cli, estimators
-from intravar.cli.options import Answer, listed
+from intravar.cli.commands import Answer, listed
 from intravar.study import report, simulation
 from intravar.writing import Ledger
 
