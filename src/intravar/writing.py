@@ -10,7 +10,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -201,6 +201,18 @@ class Ledger:
             with suppress(OSError):
                 self._known[name].append(checksum(path))
             self._save()
+
+    def write_all(
+        self,
+        files: Mapping[str, bytes],
+        write: Callable[[Path, bytes], object] = Path.write_bytes,
+    ) -> list[Path]:
+        """Write files, of which all are checked before the first is written; return their paths."""
+        self.check(files)
+        for name, content in files.items():
+            with self.writing(name) as beside:
+                write(beside, content)
+        return [self.folder / name for name in files]
 
     def clear(self) -> None:
         """Remove every file that is ours, and folders that are empty then; leave all others."""

@@ -366,9 +366,7 @@ def _write_study(store: Store, described: dict[str, Any]) -> Study:
     }
     for name, each in tables.items():
         texts |= {f"tables/{name}.csv": each.write_csv(), f"tables/{name}.md": markdown(each)}
-    for name, text in texts.items():
-        with store.ledger.writing(name) as beside:
-            beside.write_bytes(text.encode())
+    store.ledger.write_all({name: text.encode() for name, text in texts.items()})
     return study
 
 

@@ -352,10 +352,4 @@ def _written(target: Path, files: Mapping[str, bytes], *, private: bool) -> list
     check_writable(target)
     if private:
         make_private(target)
-    write = write_private if private else Path.write_bytes
-    ledger = Ledger(target)
-    ledger.check(files)  # all of them before the first is written
-    for name, content in files.items():
-        with ledger.writing(name) as beside:
-            write(beside, content)
-    return [target / name for name in files]
+    return Ledger(target).write_all(files, write_private if private else Path.write_bytes)

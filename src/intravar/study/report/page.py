@@ -245,9 +245,4 @@ def write_report(
         files |= {f"figures/{figure.name}.{name}": content for name, content in own.items()}
     for name in results.tables if "latex" in chosen else ():
         files[f"tables/{name}.tex"] = latex_table(results.grid(name)).encode()
-    ledger = Ledger(results.folder)
-    ledger.check(files)  # all of them before the first is written
-    for name, content in files.items():
-        with ledger.writing(name) as beside:
-            beside.write_bytes(content)
-    return [ledger.folder / name for name in files]
+    return Ledger(results.folder).write_all(files)
