@@ -10,8 +10,10 @@ import json
 import re
 import secrets
 import shlex
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 #: What begins with the sound of a vowel, and what only looks like it.
@@ -25,6 +27,11 @@ _LISTS = ("covariates", "exclude", "after", "categorical", "methods")
 #: Stands before and after an option in an f-string. No text of a user's can hold it, because it is
 #: drawn anew by every process.
 _MARK = f"\ue000{secrets.token_hex(8)}\ue001"
+
+
+def declared_in(package: str, name: str) -> dict[str, Any]:
+    """Return what a TOML file of a package declares: words, sentences, looks."""
+    return tomllib.loads(files(package).joinpath(f"{name}.toml").read_text("utf-8"))
 
 
 class Option(NamedTuple):

@@ -3,11 +3,9 @@
 import os
 import re
 import secrets
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +16,9 @@ from intravar.preparation.kinds import understand
 from intravar.request import Request, is_request_file, read_request
 from intravar.text import shortened
 from intravar.where import columns_of
+from intravar.wording import declared_in
 
-_DECLARED = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
+_DECLARED = declared_in(__package__, "fields")
 OPERATORS: dict[str, str] = _DECLARED["operators"]
 USES: dict[str, str] = _DECLARED["uses"]
 #: What can be downloaded of a measurement.

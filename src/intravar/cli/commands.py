@@ -14,14 +14,12 @@ import re
 import signal
 import sys
 import threading
-import tomllib
 import webbrowser
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import Field, fields
 from importlib import import_module
-from importlib.resources import files
 from inspect import Parameter
 from pathlib import Path
 from types import FrameType
@@ -34,6 +32,7 @@ from typer.main import get_command
 import intravar
 from intravar.errors import InputError, flag_of, machine_fault, printable
 from intravar.request import Request, requested
+from intravar.wording import declared_in
 from intravar.writing import privacy_words
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 #: print the same for people.
 Answer: TypeAlias = Iterator[object]
 #: What --help says about options, by command and by parameter.
-TEXTS = tomllib.loads(files(__package__).joinpath("options.toml").read_text("utf-8"))
+TEXTS = declared_in(__package__, "options")
 _HEAD = re.compile(r"^(--[\w/ -]+|[A-Z]+\d?): ")
 _KEYWORD = Parameter.KEYWORD_ONLY
 BAD_INPUT, DEFECT = 2, 1

@@ -5,21 +5,19 @@ Where formats must differ (a table to sort, a workbook with sheets) the writer d
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.resources import files
 from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
 from intravar.documents.charts import NARROW, WIDE, Drawing, Labelled, row_plot
 from intravar.tables import Table
-from intravar.wording import Words
+from intravar.wording import Words, declared_in
 
 #: Fixed texts of documents, with places for the words of whoever asked.
-TOLD: dict[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+TOLD: dict[str, Any] = declared_in(__package__, "words")
 #: What a mark stands for: class of the style sheet, and words.
 Key: TypeAlias = Sequence[tuple[str, str]]
 

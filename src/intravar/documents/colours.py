@@ -1,13 +1,13 @@
 """The colours that every page and chart shares, on white and on black, and pictures for paper."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
 from intravar.documents.charts import LINES
+from intravar.wording import declared_in
 
 
 class Look(NamedTuple):
@@ -18,7 +18,7 @@ class Look(NamedTuple):
     shape: str = "circle"
 
 
-_DECLARED = tomllib.loads(files(__package__).joinpath("looks.toml").read_text("utf-8"))
+_DECLARED = declared_in(__package__, "looks")
 #: Text, lines and grounds; and what is shown in pictures and notes.
 INKS, LOOKS = (
     {name: Look(*pair) for name, pair in _DECLARED[part].items()} for part in ("inks", "looks")

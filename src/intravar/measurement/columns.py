@@ -6,17 +6,15 @@ evidence of a method.
 """
 
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, Literal
 
 import polars as pl
 import polars.selectors as cs
 
 from intravar.tables import Cell, Column, Row, Table, hundred, hundreds, within
-from intravar.wording import Words
+from intravar.wording import Words, declared_in
 
 #: When a column is shown in what is handed on: with every physician whose counts are not small;
 #: only with a reportable one; only where those who are not eligible are not few either; only where
@@ -83,7 +81,7 @@ class ResultColumn:
         return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-_DECLARED = tomllib.loads(files(__package__).joinpath("columns.toml").read_text("utf-8"))
+_DECLARED = declared_in(__package__, "columns")
 COLUMNS = tuple(ResultColumn(name, **each) for name, each in _DECLARED.items())
 
 

@@ -5,10 +5,8 @@ trace of a rule is significant. Every test has a threshold with a name; docs/ver
 is where it is, and shows how often each verdict was right.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Literal
 
 import numpy as np
@@ -17,7 +15,7 @@ from scipy.stats import norm
 from intravar.estimators.evidence import Evidence
 from intravar.inference.group import RANKABLE, Group
 from intravar.measurement.halves import Halves
-from intravar.wording import USUAL, Sentence, Words
+from intravar.wording import USUAL, Sentence, Words, declared_in
 
 Level = Literal[
     "levels and ranks",
@@ -64,7 +62,7 @@ _Z = float(norm.ppf(0.9))
 _TINY = 1e-9
 
 #: Sentences by their use, templates for :meth:`intravar.wording.Words.fill`.
-SAID = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+SAID = declared_in(__package__, "words")
 NO_RULE = Sentence(SAID["reasons"]["no rule"])
 
 

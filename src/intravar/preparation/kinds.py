@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +17,7 @@ from intravar.request import Request
 from intravar.sources.plain import as_names, plain_column
 from intravar.sources.texts import MOSTLY, odd_dates, typed_texts, unreadable
 from intravar.text import clean_name, shortened, without_missing
+from intravar.wording import declared_in
 
 #: Below this many rows no column is taken for an identifier by its values.
 FEW_ROWS = 20
@@ -27,7 +26,7 @@ MANY_ROWS = 100
 #: A column called an identifier is one if it has more different values than this share of rows.
 NAMED_SHARE = 0.3
 
-_WORDS = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+_WORDS = declared_in(__package__, "words")
 #: Words for an answer, and for a decision that nobody knows.
 ANSWERS = {name: frozenset(words) for name, words in _WORDS["answers"].items()}
 

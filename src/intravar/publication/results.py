@@ -8,10 +8,8 @@ follow.
 """
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from types import SimpleNamespace
 from typing import Annotated, TypeVar, dataclass_transform, get_args, get_type_hints
 
@@ -19,12 +17,10 @@ import polars as pl
 
 from intravar.request import Request
 from intravar.tables import MOST_DISCORDANCE, within
-from intravar.wording import Words
+from intravar.wording import Words, declared_in
 
 #: Rules in words, by their names.
-RULES = SimpleNamespace(
-    **tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8"))
-)
+RULES = SimpleNamespace(**declared_in(__package__, "rules"))
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

@@ -1,8 +1,6 @@
 """What is said of what is published, in words; sentences.toml has the sentences."""
 
-import tomllib
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 
 from intravar.measurement.sentences import (
     SEEN_BY_TWO,
@@ -13,11 +11,9 @@ from intravar.measurement.sentences import (
 from intravar.publication.results import Group, Joint, LeftOut, Location, Review, Strata
 from intravar.request import MATTERS
 from intravar.tables import hundred, hundredths, most, number
-from intravar.wording import USUAL, Words
+from intravar.wording import USUAL, Words, declared_in
 
-_SENTENCES: dict[str, dict[str, str]] = tomllib.loads(
-    files(__package__).joinpath("sentences.toml").read_text("utf-8")
-)
+_SENTENCES: dict[str, dict[str, str]] = declared_in(__package__, "sentences")
 #: Probability from which on a change is called one.
 SURE = 0.95
 #: Covariates that are named in words, the strongest first.

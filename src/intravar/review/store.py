@@ -3,11 +3,9 @@
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +18,9 @@ from intravar.publication import files
 from intravar.publication.explain import private_table
 from intravar.publication.pseudonyms import KEY_FILE, Pseudonyms, read_key
 from intravar.publication.results import Published
+from intravar.wording import declared_in
 
-WORDS = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
+WORDS = declared_in(__package__, "words")
 #: What a reviewer may answer, and the reasons that are offered.
 ANSWERS, REASONS = tuple(WORDS["answers"]), tuple(WORDS["reasons"])
 #: Columns of a file of answers, and its sheet in a workbook.

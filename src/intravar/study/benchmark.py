@@ -10,11 +10,9 @@ touched.
 import json
 import os
 import shlex
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.resources import files
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, get_args
@@ -32,6 +30,7 @@ from intravar.study.simulation.conditions import Family, conditions_of, find_con
 from intravar.study.simulation.scenario import Scenario
 from intravar.study.tables import TITLES, build_tables
 from intravar.study.units import RUN_SCHEMA, SCORE_SCHEMA, Replicates, Unit, plan, run_unit
+from intravar.wording import declared_in
 from intravar.writing import Ledger, make_folder, sweep
 
 #: One condition of each kind: a first look at the whole study within a minute or two.
@@ -382,7 +381,7 @@ def manifest(
     Aims, data-generating mechanisms, estimands, methods, performance measures: Morris, White and
     Crowther, Using simulation studies to evaluate statistical methods, Stat Med 2019;38:2074-2102.
     """
-    declared = tomllib.loads(files(__package__).joinpath("manifest.toml").read_text("utf-8"))
+    declared = declared_in(__package__, "manifest")
     mechanisms, described = [], []
     for condition in conditions:
         rule, sizes = condition.realised_rule(), ("family", "seed", "n_patients", "n_physicians")

@@ -4,10 +4,8 @@ All are made of cells: our figure, how sure it is, and the paper's. Intervals ar
 percentile bootstrap, 2,000 resamples, seed 42.
 """
 
-import tomllib
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +18,7 @@ from intravar.arrays import FloatArray
 from intravar.estimators import METHODS
 from intravar.study.simulation.conditions import conditions_of, main_conditions, window_of
 from intravar.study.units import COMPARABLE, OTHER_SCALE
+from intravar.wording import declared_in
 
 #: From resampled values, one resample per row, to one statistic per row.
 Statistic = Callable[[FloatArray], FloatArray]
@@ -43,10 +42,7 @@ CELL_SCHEMA = {
 #: Half a unit of the last decimal that the paper prints.
 ROUNDING = 0.0005
 #: The words of tables, and what the paper prints.
-_WORDS, _PUBLISHED = (
-    tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
-    for name in ("words", "published")
-)
+_WORDS, _PUBLISHED = (declared_in(__package__, name) for name in ("words", "published"))
 #: Titles of tables, in the order in which they are shown, and headings of columns.
 TITLES: dict[str, str] = _WORDS["titles"]
 HEADINGS: dict[str, str] = _WORDS["headings"]

@@ -5,10 +5,8 @@ none where the study has nothing to show.
 """
 
 import math
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
@@ -24,11 +22,10 @@ from intravar.study.results import Study
 from intravar.study.simulation.conditions import conditions_of
 from intravar.study.tables import HEADINGS
 from intravar.study.units import ORACLE
+from intravar.wording import declared_in
 
 #: The declared figures in their order.
-FIGURES: dict[str, dict[str, Any]] = tomllib.loads(
-    files(__package__).joinpath("figures.toml").read_text("utf-8")
-)
+FIGURES: dict[str, dict[str, Any]] = declared_in(__package__, "figures")
 _DELTA = "Mean delta (score minus oracle)"
 #: What is across in figures by column, by table.
 _ACROSS = {"window_size": "Rule", "passes": "Pass", "grid": "Patients (thousands)"}

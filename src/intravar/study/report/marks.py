@@ -3,10 +3,8 @@
 Those have a mark per physician: the panels of conditions with groups, and the continuum.
 """
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib.resources import files
 from itertools import cycle
 from statistics import median
 from typing import Any, NamedTuple
@@ -20,6 +18,7 @@ from intravar.study.grids import column_text, number_text
 from intravar.study.results import Study
 from intravar.study.tables import correlations_of
 from intravar.study.units import ORACLE
+from intravar.wording import declared_in
 
 Rows = list[dict[str, Any]]
 #: Widths of a figure in pixels: on a desk and on paper, and on a telephone.
@@ -28,7 +27,7 @@ WIDE, NARROW = 840, 350
 ROW, TITLE = 27, 22
 #: Values of a method up to which a figure in words lists each.
 _MOST_LISTED = 6
-_LOOKS = tomllib.loads(files(__package__).joinpath("looks.toml").read_text("utf-8"))
+_LOOKS = declared_in(__package__, "looks")
 _WORDS_OF_GROUPS = {1: "group 1, steady", 5: "5, coin-flip"}
 #: Shades of a rank correlation, from the lowest to 1.
 _SHADES = 5

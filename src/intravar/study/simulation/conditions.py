@@ -4,11 +4,9 @@ conditions.toml lists them.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from itertools import product
 from typing import Any, Literal, get_args
 
@@ -21,6 +19,7 @@ from intravar.study.cohort import Cohort
 from intravar.study.simulation import covariates, physicians, rules, scenario
 from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel, Marginal
 from intravar.study.simulation.scenario import Scenario
+from intravar.wording import declared_in
 
 Family = Literal["paper", "grid", "stress", "course", "multi", "review"]
 
@@ -47,7 +46,7 @@ def _made(entry: Any) -> Any:
 @cache
 def _families() -> Mapping[str, Mapping[str, Scenario]]:
     """Return all conditions by family and name."""
-    listed = tomllib.loads(files(__package__).joinpath("conditions.toml").read_text("utf-8"))
+    listed = declared_in(__package__, "conditions")
     last = len(PAPER_COVARIATES.names) + 1
     for number, width, position in product((1, 2), range(1, last), range(1, last)):
         if position + width <= last:
