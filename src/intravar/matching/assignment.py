@@ -216,6 +216,25 @@ def solve_sparse(
     return sigma, gains, prices
 
 
+@njit(cache=True, nogil=True)
+def _cheapest(start, column, cost, price, gain, column_of, row_of):  # type: ignore[no-untyped-def]
+    """Give every row its cheapest column if that is free, in place; false if a row has none."""
+    for edge in range(column.size):
+        price[column[edge]] = min(price[column[edge]], cost[edge])
+    for row in range(start.size - 1):
+        best = -1
+        for edge in range(start[row], start[row + 1]):
+            if best < 0 or cost[edge] - price[column[edge]] < cost[best] - price[column[best]]:
+                best = edge
+        if best < 0:
+            return False
+        gain[row] = cost[best] - price[column[best]]
+        if row_of[column[best]] < 0:
+            row_of[column[best]] = row
+            column_of[row] = column[best]
+    return True
+
+
 # Successive shortest augmenting paths (Jonker and Volgenant, Computing 1987;38:325-340) without
 # their augmenting row reduction: on costs that nearly tie it lowers prices by one grid step at a
 # time, and SciPy's sparse solver, which has it, may then run for hours. Compiled here because no
@@ -224,24 +243,10 @@ def solve_sparse(
 def _augment(start, column, cost):  # type: ignore[no-untyped-def]
     n = start.size - 1
     largest = np.iinfo(np.int64).max
-    price = np.full(n, largest)
-    for edge in range(column.size):
-        price[column[edge]] = min(price[column[edge]], cost[edge])
-    gain = np.zeros(n, np.int64)
-    column_of = np.full(n, -1)
-    row_of = np.full(n, -1)
-    # Every row takes its cheapest column if it is free; the rest is left to shortest paths.
-    for row in range(n):
-        best = -1
-        for edge in range(start[row], start[row + 1]):
-            if best < 0 or cost[edge] - price[column[edge]] < cost[best] - price[column[best]]:
-                best = edge
-        if best < 0:
-            return column_of, gain, price, False
-        gain[row] = cost[best] - price[column[best]]
-        if row_of[column[best]] < 0:
-            row_of[column[best]] = row
-            column_of[row] = column[best]
+    price, gain = np.full(n, largest), np.zeros(n, np.int64)
+    column_of, row_of = np.full(n, -1), np.full(n, -1)
+    if not _cheapest(start, column, cost, price, gain, column_of, row_of):
+        return column_of, gain, price, False
     distance = np.full(n, largest)
     origin = np.full(n, -1)
     done = np.zeros(n, np.bool_)
