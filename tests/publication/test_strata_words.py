@@ -33,7 +33,7 @@ def strata_with(**dealt: Dealt) -> Strata:
 def test_one_that_is_shown_is_compared_with_nothing() -> None:
     """Two of three periods are hidden: one has few, the other would follow by subtraction."""
     strata = strata_with(q2=(2, 0.5, 0.5), q3=(40, 0.5, 0.5), q4=(90, 0.5, 0.3))
-    assert np.isfinite(strata.differ)
+    assert np.isfinite(strata.compared(strata.names)[0])
     told = published_strata(strata, 11)
     assert [row.stratum for row in told.strata] == ["q4"]
     assert (told.p_value, told.change, told.strata[0].alike) == (None, NOTHING, NOTHING)
@@ -45,7 +45,7 @@ def test_one_that_is_shown_is_compared_with_nothing() -> None:
 
 def test_where_few_were_decided_one_way_that_is_the_reason() -> None:
     strata = strata_with(without=(400, 0.0, 0.01), infarct=(400, 0.5, 0.4))
-    assert strata.differ < 1e-9
+    assert strata.compared(strata.names)[0] < 1e-9
     told = published_strata(strata, 11)
     assert (told.strata, told.p_value, told.change) == ((), None, NOTHING)
     assert strata_lines(told, "infarction") == [

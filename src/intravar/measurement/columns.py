@@ -13,6 +13,7 @@ from typing import Any, Literal
 import polars as pl
 import polars.selectors as cs
 
+from intravar.measurement.verdict import SAID
 from intravar.tables import Cell, Column, Row, Table, hundred, hundreds, within
 from intravar.wording import Words, declared_in
 
@@ -107,11 +108,6 @@ def rounded(table: pl.DataFrame) -> pl.DataFrame:
 
 #: What the table holds where no figure may be read, and what tells that somebody has one.
 _FACTS, _KNOWN = ("physician", "n_patients", "rate"), ("discordance", "band_low", "identified_low")
-#: How the table is ordered, said once.
-RANKED = (
-    "By rank; 1 is the most consistent. Ranks allow for chance: a low figure that rests on little "
-    "may stand further down."
-)
 
 
 def decider_table(
@@ -145,20 +141,16 @@ def decider_table(
         )
         for row in ordered.iter_rows(named=True)
     ]
-    caption = [RANKED if ranked else f"One row per {words.decider}."]
-    if any(cell.text == "–" for row in rows for cell in row.cells):
-        caption.append(
-            f"A dash (–) means: not reported, or hidden because small numbers of {words.cases} "
-            "could be worked out from it."
-        )
     any_two = 2 * pl.col("rate") * (1 - pl.col("rate"))
     above = pl.col("discordance").round(2) > any_two.round(2)
-    if claim == "at most" and ordered.select(above.any()).item():
-        caption.append(
-            f"A limit can lie above how often any two {words.cases} of {words.a_decider} are "
-            "decided differently: predictions err a little even where the record tells nothing."
-        )
-    return Table(words.Deciders, " ".join(caption), columns, rows, interactive=True)
+    applies = {
+        "ranked": ranked,
+        "not ranked": not ranked,
+        "dash": any(cell.text == "–" for row in rows for cell in row.cells),
+        "above": claim == "at most" and ordered.select(above.any()).item(),
+    }
+    caption = " ".join(words.fill(SAID["captions"][name]) for name, true in applies.items() if true)
+    return Table(words.Deciders, caption, columns, rows, interactive=True)
 
 
 def _headed(column: ResultColumn, words: Words, claim: str) -> Iterator[Column]:

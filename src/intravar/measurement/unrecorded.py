@@ -64,13 +64,12 @@ class Unrecorded:
     """How far an unrecorded reason could go.
 
     Reasons are the covariates, of `n_tried`, that tell something which the others do not, the
-    strongest first; `turned` is the share of decisions that are turned round whatever the reasons.
+    strongest first.
     """
 
     discordance: float
     reasons: tuple[Reason, ...]
     n_tried: int
-    turned: float
 
 
 def unrecorded_reasons(
@@ -128,7 +127,7 @@ def read_strengths(
         )
         reasons.append(Reason(name, max(discordance, without), min(discordance, lowered)))
     strongest_first = sorted(reasons, key=lambda reason: (reason.lowered, -reason.without))
-    return Unrecorded(discordance, tuple(strongest_first), len(tried), turned)
+    return Unrecorded(discordance, tuple(strongest_first), len(tried))
 
 
 def _turned_round(

@@ -55,18 +55,12 @@ class Strata:
     effects: Effects
     changes: pl.DataFrame
 
-    @property
-    def differ(self) -> float:
-        """P-value of the test that strata do not differ; NaN if some cannot be compared."""
-        return self.compared(self.names)[0]
-
-    @property
-    def change(self) -> tuple[float, float, float]:
-        """Of all physicians from the first stratum to the last, with its interval."""
-        return self.compared(self.names)[1]
-
     def compared(self, names: Sequence[str]) -> tuple[float, tuple[float, float, float]]:
-        """Return `differ` and `change` of these strata alone, the others aside."""
+        """Compare these strata, the others aside.
+
+        Returned are the p-value of the test that they do not differ, NaN if some cannot be
+        compared, and the change of all physicians from the first to the last with its interval.
+        """
         place = np.array([self.names.index(name) for name in names], dtype=np.int64)
         effects, nan = self.effects.take(place), float("nan")
         if not np.isfinite(effects.p_value):
@@ -234,15 +228,13 @@ class Course:
 
     `gain` is how much better decisions are predicted by whoever knows the period, in nats a
     patient; by `rule_changed` that is more than chance, and what is decided depends on when.
-    `noise` has level, pattern and occasion of every period, None where it has too few patients;
-    `n_undated` patients have no date.
+    `noise` has level, pattern and occasion of every period, None where it has too few patients.
     """
 
     strata: Strata
     gain: float
     rule_changed: bool
     noise: tuple[Noise | None, ...]
-    n_undated: int
 
 
 def compare_strata(one: OneDecision) -> tuple[Strata | None, Course | None]:
@@ -287,7 +279,6 @@ def course_of(one: OneDecision) -> Course:
         gain,
         gain > RULE_CHANGED * max(error, _TINY),
         tuple(_noise(prepared.observed, each, seed) for each in places),
-        patients.height - dated.height,
     )
 
 
