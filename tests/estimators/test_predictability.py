@@ -102,7 +102,7 @@ def test_some_panels_of_one_or_two(tiny):
     observed = Observed.of(X, y, who)
     halves = fitted.two_halves(observed, 0)
     assert halves is not None
-    assert np.isfinite(halves.first.score[:5]).all()
+    assert np.isfinite(halves.score[:, :5]).all()
 
 
 def test_edges():

@@ -28,7 +28,7 @@ from intravar.estimators.evidence import (
 )
 from intravar.inference import Interval
 from intravar.inference.group import Explained, Group, group_of
-from intravar.inference.intervals import Half
+from intravar.inference.intervals import TwoHalves
 from intravar.latent.rates import Anchors
 from intravar.measurement import halves
 from intravar.measurement import verdict as limits
@@ -204,15 +204,14 @@ def test_doubt_is_what_halves_show_beyond_their_errors():
     """Doubt that was put in is found again, as it is for the whole: with half the variance."""
     random = np.random.default_rng(0)
     n, error, own, common = 4000, 0.03, 0.04, 0.05
-    halves = []
-    for shift in (common, -common):
-        score = 0.25 + shift + random.normal(0, np.hypot(error, own), n)
-        halves.append(Half(score, Interval(score, score, np.full(n, error))))
+    shift = np.array([[common], [-common]])
+    score = 0.25 + shift + random.normal(0, np.hypot(error, own), (2, n))
+    interval = Interval(score, score, np.full((2, n), error))
+    halves = TwoHalves(score, interval, score[0], is_bound=False)
     found = doubts([halves])
     assert found[0] == pytest.approx(own / np.sqrt(2), rel=0.05)
     assert found[1] == pytest.approx(common, rel=0.05)
-    quiet = [half._replace(score=half.score * 0 + 0.2) for half in halves]
-    assert doubts([quiet]) == (0.0, 0.0)
+    assert doubts([halves._replace(score=score * 0 + 0.2)]) == (0.0, 0.0)
 
 
 def test_doubt_widens_and_a_fall_reaches_down():
@@ -295,7 +294,7 @@ def test_several_deals_are_averaged_where_patients_are_few(monkeypatch: pytest.M
     found = halves.compare_halves(model, observed, 0)
     assert found is not None
     assert len(dealt) == halves.SPLITS
-    ranks = [spearmanr(one.score, other.score)[0] for (one, other), _ in dealt]
+    ranks = [spearmanr(*deal.score)[0] for deal, _ in dealt]
     rank = np.mean(ranks)
     assert found.agreement == pytest.approx(2 * rank / (1 + rank) if rank > 0 else rank)
     monkeypatch.setattr(halves, "FEW_PATIENTS", 100)

@@ -63,37 +63,23 @@ class Interval(NamedTuple):
     standard_error: FloatArray
 
 
-class Half(NamedTuple):
-    """What a half of the patients says, in the places of all physicians; NaN of some.
+class TwoHalves(NamedTuple):
+    """Every panel dealt into two halves: what each says, and the score of the whole beside it.
 
-    `is_bound` tells whether the score falls to its limit as patients are added.
+    Scores and intervals are half x physician, NaN of some. `is_bound` tells whether a score falls
+    to its limit as patients are added.
     """
 
     score: FloatArray
     interval: Interval
-    is_bound: bool = False
-
-    @classmethod
-    def placed(
-        cls, score: FloatArray, interval: Interval, at: IntArray, n: int, *, is_bound: bool
-    ) -> Half:
-        """Put what is said of some physicians into the places of all."""
-        columns = np.full((4, n), np.nan)
-        columns[:, at] = [score, *interval]
-        return cls(columns[0], Interval(*columns[1:]), is_bound)
-
-    def take(self, rows: IntArray) -> Half:
-        """Return what is said of some physicians."""
-        ends = Interval(*(end[rows] for end in self.interval))
-        return self._replace(score=self.score[rows], interval=ends)
-
-
-class TwoHalves(NamedTuple):
-    """Every panel dealt into two halves: what each says, and the score of the whole beside it."""
-
-    first: Half
-    second: Half
     whole: FloatArray
+    is_bound: bool
+
+    def take(self, physicians: IntArray) -> TwoHalves:
+        """Return what is said of some physicians."""
+        ends = Interval(*(end[:, physicians] for end in self.interval))
+        whole = self.whole[physicians]
+        return TwoHalves(self.score[:, physicians], ends, whole, self.is_bound)
 
 
 def checked_level(level: float) -> float:

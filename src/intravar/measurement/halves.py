@@ -17,7 +17,7 @@ from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
 from intravar.inference import Interval
-from intravar.inference.intervals import LEVEL, Half, TwoHalves
+from intravar.inference.intervals import LEVEL, TwoHalves
 from intravar.inference.ranking import rank_correlation
 from intravar.inference.shrinkage import between_variance
 from intravar.observed import Observed
@@ -102,8 +102,8 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
     splits = [each for each in tried if each is not None]
     if not splits:
         return None
-    pairs, every = zip(*splits, strict=True)
-    rank = np.mean([rank_correlation(one.score, other.score) or 0.0 for one, other in pairs])
+    deals, every = zip(*splits, strict=True)
+    rank = np.mean([rank_correlation(*deal.score) or 0.0 for deal in deals])
     # Per physician the mean of their halves over all deals, less the whole.
     shifts = np.array(every)
     there = np.flatnonzero(np.isfinite(shifts).any(axis=0))
@@ -116,16 +116,15 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
         rest = shift - slope * room
         error = float(np.sqrt(rest @ rest / (len(rest) - 1) / squares))
         pull = max(slope + ONE_SIDED * error, 0.0)
-    own, common = doubts(pairs)
+    own, common = doubts(deals)
     # A half has twice the variance of the whole, and lies farther above its limit.
     doubt = float(np.sqrt(2) * np.hypot(own, common))
     overlap = []
-    for halves in pairs:
-        of_half = 2**SLOWEST * pull if halves[0].is_bound else 0.0
-        one, other = (
-            widen(each.score, each.interval, falls(each.score, of_half), doubt) for each in halves
-        )
-        apart = (one.low - NEARLY > other.high) | (other.low - NEARLY > one.high)
+    for deal in deals:
+        of_half = 2**SLOWEST * pull if deal.is_bound else 0.0
+        fall = np.array([falls(score, of_half) for score in deal.score])
+        low, high, _ = widen(deal.score, deal.interval, fall, doubt)
+        apart = (low - NEARLY > high[::-1]).any(axis=0)
         overlap.append(float(1 - apart.mean()))
     agreement = 2 * rank / (1 + rank) if rank > 0 else rank
     return Halves(float(agreement), float(np.mean(overlap)), pull, own, common)
@@ -133,7 +132,7 @@ def compare_halves(estimator: Estimator, observed: Observed, seed: int) -> Halve
 
 def _split(
     estimator: Estimator, observed: Observed, seed: int, number: int
-) -> tuple[tuple[Half, Half], FloatArray] | None:
+) -> tuple[TwoHalves, FloatArray] | None:
     """Return halves of the physicians who are in both, and how far they lie above the whole.
 
     The latter is in the places of all physicians; None where there are too few.
@@ -143,14 +142,12 @@ def _split(
         halves = _both_fitted(estimator, observed, stream(seed, "halves", str(number)))
     if halves is None:
         return None
-    first, second = halves.first, halves.second
     large = np.array([len(panel) >= 2 * FEWEST_IN_A_HALF for panel in observed.panels])
-    both = np.flatnonzero(large & np.isfinite(first.score) & np.isfinite(second.score))
-    if len(both) < FEWEST_PHYSICIANS:
+    both = large & np.isfinite(halves.score).all(axis=0)
+    if both.sum() < FEWEST_PHYSICIANS:
         return None
-    shift = np.full(len(first.score), np.nan)
-    shift[both] = ((first.score + second.score) / 2 - halves.whole)[both]
-    return (first.take(both), second.take(both)), shift
+    shift = np.where(both, halves.score.mean(axis=0) - halves.whole, np.nan)
+    return halves.take(np.flatnonzero(both)), shift
 
 
 def _both_fitted(
@@ -165,7 +162,7 @@ def _both_fitted(
     if len(shuffled) < FEWEST_PHYSICIANS:
         return None
     place = {name: at for at, name in enumerate(observed.physicians)}
-    halves = []
+    columns = np.full((4, 2, len(place)), np.nan)
     for number in range(2):
         rows = [np.array_split(panel, [len(panel) // 2])[number] for panel in shuffled]
         part = observed.take(np.sort(np.concatenate(rows)))
@@ -174,12 +171,13 @@ def _both_fitted(
         model = clone(estimator).fit_observed(part)
         evidence = model.evidence(part)
         ends = own_interval(evidence, model.ends())
-        at, n = np.array([place[name] for name in model.physicians_.tolist()]), len(place)
-        halves.append(Half.placed(model.score_, ends, at, n, is_bound=evidence.upper_limit))
-    return TwoHalves(halves[0], halves[1], np.asarray(estimator.score_, dtype=np.float64))
+        at = [place[name] for name in model.physicians_.tolist()]
+        columns[:, number, at] = [model.score_, *ends]
+    whole = np.asarray(estimator.score_, dtype=np.float64)
+    return TwoHalves(columns[0], Interval(*columns[1:]), whole, evidence.upper_limit)
 
 
-def doubts(deals: Sequence[Sequence[Half]]) -> tuple[float, float]:
+def doubts(deals: Sequence[TwoHalves]) -> tuple[float, float]:
     """Return the own and the common doubt of the whole, by deals into two halves.
 
     Two halves are independent but for what physicians are: the variance of their difference is
@@ -189,16 +187,16 @@ def doubts(deals: Sequence[Sequence[Half]]) -> tuple[float, float]:
 
     Examples
     --------
-    >>> error = np.full(4, 0.01)
-    >>> halves = [Half(at, Interval(at, at, error)) for at in (np.full(4, 0.1), np.full(4, 0.3))]
-    >>> own, common = doubts([halves])
+    >>> score, error = np.array([[0.1] * 4, [0.3] * 4]), np.full((2, 4), 0.01)
+    >>> deal = TwoHalves(score, Interval(score, score, error), score[0], False)
+    >>> own, common = doubts([deal])
     >>> own, round(common, 2)
     (0.0, 0.1)
     """
     variances = []  # of the difference, own and common; the latter may be below 0
-    for first, second in deals:
-        apart = first.score - second.score
-        expected = first.interval.standard_error**2 + second.interval.standard_error**2
+    for deal in deals:
+        apart = deal.score[0] - deal.score[1]
+        expected = (deal.interval.standard_error**2).sum(axis=0)
         known = np.isfinite(expected)
         if known.sum() < FEWEST_PHYSICIANS:
             variances.append((0.0, 0.0))

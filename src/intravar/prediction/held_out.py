@@ -25,7 +25,7 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.inference.intervals import LEVEL, Half, TwoHalves
+from intravar.inference.intervals import LEVEL, Interval, TwoHalves
 from intravar.learning.boosted_trees import Trees
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.observed import Observed
@@ -343,17 +343,23 @@ def two_halves(observed: Observed, n_folds: int, seed: int, n_threads: int = 1) 
         for part, predicted in zip(parts, [*halves, learned.predicted], strict=True)
     ]
     with threadpool_limits(limits=1, user_api="blas"):
-        first, second, whole = in_threads(work, n_threads)
-    return TwoHalves(first, second, whole.score)
+        score, *ends = np.stack(in_threads(work, n_threads), axis=1)
+    interval = Interval(*(end[:2] for end in ends))
+    return TwoHalves(score[:2], interval, score[2], is_bound=True)
 
 
-def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> Half:
-    """Return the bounds of physicians by some of their patients, NaN with fewer than two."""
+def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> FloatArray:
+    """Return the bounds of physicians by some of their patients, NaN with fewer than two.
+
+    Rows are scores, ends of intervals and standard errors, in the places of all physicians.
+    """
     some = task.take(rows)
     _, left = learn_own_rules(some, own[rows], pooled[rows], task.seed)
     limit = bound(_losses_of(some, own[rows]), left)
     score = np.where(some.counts[0] >= 2, limit.score, np.nan)
-    return Half.placed(score, limit.interval(LEVEL), some.places, len(task), is_bound=True)
+    columns = np.full((4, len(task)), np.nan)
+    columns[:, some.places] = [score, *limit.interval(LEVEL)]
+    return columns
 
 
 def losses_without(
