@@ -100,7 +100,7 @@ def _predicted(request: Request, table: pl.DataFrame) -> OneDecision:
 def _held(strata: Strata, truth: FloatArray) -> dict[str, float]:
     changes = strata.changes.sort("physician")
     low, high = (changes[end].to_numpy() for end in ("low", "high"))
-    value, group_low, group_high = strata.change
+    _, (value, group_low, group_high) = strata.compared(strata.names)
     told = published_strata(strata, 11)
     return {
         "truth": float(truth.mean()),
