@@ -26,8 +26,7 @@ import polars as pl
 
 import intravar
 from benchmarks._commands import forecast, timed
-from intravar.preparation.check import checked_each
-from intravar.preparation.cost import loading
+from intravar.preparation.check import checked_each, loading
 from intravar.request import Request
 
 #: Condition, patients and physicians of each table.

@@ -12,7 +12,7 @@ import pytest
 
 import intravar
 from intravar.measurement.columns import COLUMNS as RESULT
-from intravar.preparation import cost
+from intravar.preparation import check
 from intravar.publication.files import files_of
 from made_published import made_published
 from omop_writer import DRUG, covariates_of, write_csv_folder
@@ -303,7 +303,7 @@ def test_the_forecast_is_that_of_this_machine(
     asked = ("check", "patients.csv", *COLUMNS)
     seconds = []
     for pace in (1.0, 3.0):
-        monkeypatch.setattr(cost, "pace", lambda pace=pace: pace)
+        monkeypatch.setattr(check, "pace", lambda pace=pace: pace)
         seconds.append(json.loads(run(*asked, "--json").out)["estimated_seconds"])
         assert f"will take about {round(seconds[-1])} s" in run(*asked).out
     assert seconds[1] == pytest.approx(3 * seconds[0], abs=0.2)

@@ -23,8 +23,7 @@ from intravar.measurement.cases import cases_of, pairs_behind, patients_of, side
 from intravar.measurement.diagnostics import SWEEP, agreement
 from intravar.measurement.rule import _condition, leaf_conditions
 from intravar.measurement.scores import in_words, result_table
-from intravar.preparation.check import checked
-from intravar.preparation.cost import estimate_cost, pace
+from intravar.preparation.check import checked, estimate_cost, pace
 from intravar.publication.disclosure import published_of
 from intravar.publication.explain import explain
 from intravar.request import Request
@@ -489,8 +488,8 @@ def test_the_forecast_follows_the_machine_and_counts_periods(
     # The noise of each period is taken apart, so that many short ones take longer than few.
     many = estimate_cost(size, intravar.Predictability, periods=[400] * 12)
     assert many.seconds > 1.2 * longer.seconds
-    monkeypatch.setattr("intravar.preparation.cost.pace", lambda: 3.0)
-    monkeypatch.setattr("intravar.preparation.cost.loading", lambda: 2.0)
+    monkeypatch.setattr("intravar.preparation.check.pace", lambda: 3.0)
+    monkeypatch.setattr("intravar.preparation.check.loading", lambda: 2.0)
     assert cost.here().seconds == pytest.approx(3 * (cost.seconds + 2))
 
 

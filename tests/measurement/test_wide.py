@@ -9,8 +9,7 @@ from intravar.estimators import METHODS
 from intravar.estimators.base import Size
 from intravar.learning.boosted_trees import MOST_SEEN
 from intravar.measurement.rule import suggest_rule
-from intravar.preparation.check import Check, checked
-from intravar.preparation.cost import estimate_cost, memory_of_learning
+from intravar.preparation.check import Check, checked, estimate_cost, memory_of_learning
 from intravar.request import Request
 
 

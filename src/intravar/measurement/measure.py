@@ -31,8 +31,7 @@ from intravar.measurement.scores import Fitted, repeated_cases, scores_of
 from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
-from intravar.preparation.check import Check, checked_each
-from intravar.preparation.cost import time_of_fit, time_of_others
+from intravar.preparation.check import Check, checked_each, time_of_fit, time_of_others
 from intravar.processes import Listener
 from intravar.request import Request, requested, shown_fields
 from intravar.runs.settings import RunSettings, limits_of

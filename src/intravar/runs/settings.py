@@ -16,8 +16,7 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError, option, renamed
 from intravar.estimators import METHODS
 from intravar.estimators.base import Size
-from intravar.preparation.check import Check, folder_for_now
-from intravar.preparation.cost import memory_of_learning
+from intravar.preparation.check import Check, folder_for_now, memory_of_learning
 from intravar.preparation.sample import Census, Drawn, most_read
 from intravar.processes import count_workers
 from intravar.writing import make_private_folder
