@@ -49,10 +49,8 @@ def read(found: Check) -> dict[str, tuple[int, int]]:
     parts = [observed]
     if found.beyond is not None:
         census, recipe = found.beyond.census, found.prepared.recipe
-        inside = found.beyond.drawn.codes[found.beyond.drawn.whole]
         parts = [observed.take(np.flatnonzero(_is_whole(found)))]
-        codes = np.setdiff1d(np.arange(len(census.named)), inside)
-        for some in np.array_split(codes, 5):
+        for some in np.array_split(found.beyond.unread, 5):
             rows = rows_of(census, some).collect()
             table = as_measured(census, found.beyond.counts, rows)
             applied = recipe.apply(table.select(pl.exclude(r"^intravar: .*$")))
@@ -67,8 +65,8 @@ def read(found: Check) -> dict[str, tuple[int, int]]:
 
 def _is_whole(found: Check) -> Any:
     assert found.beyond is not None
-    drawn, named = found.beyond.drawn, found.beyond.census.named
-    whole = set(named[drawn.codes[drawn.whole]].cast(pl.String).to_list())
+    beyond, named = found.beyond, found.beyond.census.named
+    whole = set(named[beyond.codes[beyond.whole]].cast(pl.String).to_list())
     observed = found.prepared.observed
     inside = np.array([str(name) in whole for name in observed.physicians])
     return inside[observed.code]
@@ -188,7 +186,7 @@ def test_buckets_are_read_as_the_sample_is(tmp_path: Path):
     assert found.beyond is not None
     recipe = found.prepared.recipe
     census = found.beyond.census
-    codes = np.setdiff1d(np.arange(len(census.named)), found.beyond.drawn.codes)
+    codes = np.setdiff1d(np.arange(len(census.named)), found.beyond.codes)
     rows = as_measured(census, found.beyond.counts, rows_of(census, codes).collect())
     applied = recipe.apply(rows.select(pl.exclude(r"^intravar: .*$")))
     assert applied is not None

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, counted_among, errors_in, option
 from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
 from intravar.estimators.base import REPEATS, CommonEstimator, Estimator, Size, Work
@@ -108,12 +109,26 @@ class Cost:
 
 @dataclass(frozen=True, eq=False)
 class Beyond:
-    """Everybody in a large table, the decision, who is learned from, and rows dropped there."""
+    """Everybody in a large table, the decision, who is learned from, and rows dropped there.
+
+    `codes` are the physicians who are learned from, rising; of each at `most` so many patients.
+    """
 
     census: sample.Census
     counts: sample.Counts
-    drawn: sample.Drawn
+    codes: IntArray
+    most: int
     dropped: Mapping[str, int]
+
+    @property
+    def whole(self) -> BoolArray:
+        """Whether all patients of those who are learned from are in the sample."""
+        return np.asarray(self.census.n_patients[self.codes] <= self.most)
+
+    @property
+    def unread(self) -> IntArray:
+        """Who is not in the sample with all patients."""
+        return np.setdiff1d(np.arange(len(self.census.named)), self.codes[self.whole])
 
     def n_read(self, n_columns: int) -> int:
         """Return how many patients are read: of huge panels a part."""
@@ -271,8 +286,8 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
     if census.n_patients.sum() > most:
         most = sample.sample_of(most, len(stored))
     drawn = sample.draw(census, most, request.random_state)
-    table = sample.sampled_rows(census, drawn, request.random_state).collect(engine="streaming")
-    is_sample = len(drawn.codes) < len(census.named) or not drawn.whole.all()
+    table = sample.sampled_rows(census, *drawn, request.random_state).collect(engine="streaming")
+    is_sample = len(drawn[0]) < len(census.named) or (census.n_patients > drawn[1]).any()
 
     def values(name: str) -> pl.Series:
         """Return the different values of a column in all rows."""
@@ -301,7 +316,7 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
 
 
 def _with_all(
-    prepared: Prepared, census: sample.Census, counts: sample.Counts, drawn: sample.Drawn
+    prepared: Prepared, census: sample.Census, counts: sample.Counts, drawn: tuple[IntArray, int]
 ) -> tuple[Prepared, Beyond]:
     """Return a sample with the rows that are dropped in the whole table; and everybody.
 
@@ -314,7 +329,7 @@ def _with_all(
     of_all = {why: round(count * n_rows / n_sampled) for why, count in dropped.items()}
     if recipe.copies is not None:
         of_all[COPIES] = recipe.copies.count(known, n_rows, [sample.CODE, counts.column])
-    beyond = Beyond(census, counts, drawn, dropped)
+    beyond = Beyond(census, counts, *drawn, dropped)
     return replace(prepared, dropped=counts.dropped | of_all), beyond
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from intravar.arrays import BoolArray, IntArray
+from intravar.arrays import IntArray
 from intravar.errors import counted_among
 from intravar.observed import in_natural_order
 from intravar.preparation.decisions import code_decision, physician_names
@@ -160,18 +160,6 @@ _HELD = f"{OWN}held"
 _APART = np.uint64(0x9E3779B97F4A7C15)
 
 
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """Who is learned from: physicians, rising, and whether all of their patients are.
-
-    `most` patients of one physician are in the sample.
-    """
-
-    codes: IntArray
-    whole: BoolArray
-    most: int
-
-
 def sample_of(asked: int, n_columns: int) -> int:
     """Return how many patients to learn from: as many as asked for, fewer by default if wide.
 
@@ -196,11 +184,14 @@ def most_read(n_columns: int) -> int:
     return min(MOST_READ, max(LEAST_MOST_READ, READ_VALUES // max(n_columns, 1)))
 
 
-def draw(census: Census, n_patients: int, seed: int) -> Drawn:
-    """Draw physicians until they have so many patients; everybody if all together have no more."""
+def draw(census: Census, n_patients: int, seed: int) -> tuple[IntArray, int]:
+    """Draw physicians until they have so many patients; everybody if all together have no more.
+
+    Returns them, rising, and how many patients of one physician are in the sample at the most.
+    """
     sizes = census.n_patients
     if sizes.sum() <= n_patients:
-        return Drawn(np.arange(len(sizes)), np.ones(len(sizes), dtype=np.bool_), n_patients)
+        return np.arange(len(sizes)), n_patients
     most = max(n_patients // LEAST_PHYSICIANS, n_patients // max(len(sizes), 1), 1)
     lots = np.argsort(_lots(census, seed))
     # Whole panels first; parts of larger ones, and panels that tell little, only where there are
@@ -210,7 +201,7 @@ def draw(census: Census, n_patients: int, seed: int) -> Drawn:
     taken = np.minimum(sizes[order], most)
     inside = order[np.cumsum(taken) - taken < n_patients]
     codes = np.sort(np.concatenate([inside, _of_other_kind(census, inside, order)]))
-    return Drawn(codes, sizes[codes] <= most, most)
+    return codes, most
 
 
 def _of_other_kind(census: Census, inside: IntArray, order: IntArray) -> IntArray:
@@ -225,10 +216,9 @@ def _of_other_kind(census: Census, inside: IntArray, order: IntArray) -> IntArra
     return np.unique(np.concatenate(physicians))
 
 
-def sampled_rows(census: Census, drawn: Drawn, seed: int) -> pl.LazyFrame:
+def sampled_rows(census: Census, codes: IntArray, most: int, seed: int) -> pl.LazyFrame:
     """Return the rows of the sample, to be gone through; of larger panels a part by lot."""
-    rows = rows_of(census, drawn.codes)
-    return part_by_lot(census, rows, drawn.codes, drawn.most, seed, together=COPIES)
+    return part_by_lot(census, rows_of(census, codes), codes, most, seed, together=COPIES)
 
 
 def part_by_lot(

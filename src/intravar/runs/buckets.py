@@ -27,7 +27,7 @@ from intravar.preparation.prepare import INCOMPLETE, Portion, Recipe
 from intravar.preparation.sample import CODE, Census, most_read, part_by_lot
 from intravar.processes import WorkLostError
 from intravar.runs.engines import make_engine
-from intravar.runs.settings import Limits, RunSettings, limits_of, to_be_read
+from intravar.runs.settings import Limits, RunSettings, limits_of
 from intravar.runs.store import PartsFolder, fingerprint, locked, read_record, write_record
 from intravar.sources.reading import OWN, ROW
 from intravar.text import first_line
@@ -325,8 +325,7 @@ def read_others(
     limits = limits_of(checks, settings)
     census = check.beyond.census
     of_one = max(most_read(each.prepared.observed.covariates.shape[1]) for each in checks.values())
-    unread = to_be_read(census, check.beyond.drawn)
-    buckets = deal_into_buckets(census, unread, limits.bucket_patients, of_one)
+    buckets = deal_into_buckets(census, check.beyond.unread, limits.bucket_patients, of_one)
     n_buckets = buckets[_BUCKET].n_unique()
     with _parts(_made_of(checks, census, limits), settings) as parts:
         # Another lot than that of the sample: nobody's part of it is read for being in it.

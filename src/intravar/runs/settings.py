@@ -9,15 +9,13 @@ from itertools import product, starmap
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import psutil
 
-from intravar.arrays import IntArray
 from intravar.errors import InputError, option, renamed
 from intravar.estimators import METHODS
 from intravar.estimators.base import Size
 from intravar.preparation.check import Check, folder_for_now, memory_of_learning
-from intravar.preparation.sample import Census, Drawn, most_read
+from intravar.preparation.sample import most_read
 from intravar.processes import count_workers
 from intravar.writing import make_private_folder
 
@@ -204,11 +202,6 @@ def _refused(memory: float, load: Load) -> str:
     return said
 
 
-def to_be_read(census: Census, drawn: Drawn) -> IntArray:
-    """Return who is not in the sample with all patients."""
-    return np.setdiff1d(np.arange(len(census.named)), drawn.codes[drawn.whole])
-
-
 def limits_of(checks: Mapping[str, Check], settings: RunSettings) -> Limits:
     """Return how much may be done at a time; refuse a limit of memory that cannot be kept."""
     each = [_load(check) for check in checks.values()]
@@ -226,7 +219,6 @@ def _load(check: Check) -> Load:
     fixed, each = memory_of_learning(size, [METHODS[name] for name in named if name in METHODS])
     largest = 0
     if check.beyond is not None:
-        census = check.beyond.census
-        sizes = census.n_patients[to_be_read(census, check.beyond.drawn)]
+        sizes = check.beyond.census.n_patients[check.beyond.unread]
         largest = min(int(sizes.max(initial=1)), most_read(size.n_covariates))
     return Load(size.n_patients, size.n_covariates, fixed, each, largest)

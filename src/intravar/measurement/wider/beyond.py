@@ -69,17 +69,17 @@ def with_others(one: OneDecision, others: Others) -> OneDecision:
     """Return the same with everybody: scores, counts, cases and predictions of all."""
     check, beyond = one.check, one.check.beyond
     assert beyond is not None
-    prepared, named, drawn = check.prepared, beyond.census.named, beyond.drawn
+    prepared, named = check.prepared, beyond.census.named
     place = {str(each): code for code, each in enumerate(named.to_list())}
     sampled = np.array([place[str(each)] for each in prepared.observed.physicians])
-    whole = np.isin(sampled, drawn.codes[drawn.whole])
+    whole = np.isin(sampled, beyond.codes[beyond.whole])
     fitted = {
         name: _of_everybody(each, others, prepared.observed, named, sampled, whole)
         for name, each in one.fitted.items()
     }
     # Physicians of whom a part is in the sample were read as a whole: they count there.
-    inside = np.minimum(beyond.counts.n_patients[drawn.codes], drawn.most)
-    once = float(inside[drawn.whole].sum() / max(inside.sum(), 1))
+    inside = np.minimum(beyond.counts.n_patients[beyond.codes], beyond.most)
+    once = float(inside[beyond.whole].sum() / max(inside.sum(), 1))
     dropped = counted_once(beyond.dropped, others.dropped, once, beyond.counts.dropped)
     filled = counted_once(prepared.filled, others.filled, once)
     scores = next(iter(fitted.values())).scores
