@@ -8,17 +8,9 @@ import pytest
 
 import intravar
 from intravar import InputError, Request
-from intravar.preparation.periods import Dealt, levels_of, periods_of, read_period
+from intravar.preparation.periods import levels_of, periods_of, read_period
 
 DAYS = pl.Series("seen", [date(2023, 1, 1), date(2023, 12, 31), date(2024, 3, 1), None])
-
-
-def by_level(column: pl.Series) -> Dealt:
-    return levels_of(column).deal(column)
-
-
-def by_period(column: pl.Series, period: str) -> Dealt:
-    return periods_of(column, period).deal(column)
 
 
 @pytest.mark.parametrize(
@@ -32,15 +24,15 @@ def by_period(column: pl.Series, period: str) -> Dealt:
     ],
 )
 def test_periods(period: str, names: tuple[str, ...], place: list[int]) -> None:
-    found = by_period(DAYS, period)
+    found = periods_of(DAYS, period)
     assert found.names == names
-    assert found.place.tolist() == place
+    assert found.deal(DAYS).tolist() == place
 
 
 def test_times_and_years() -> None:
     times = pl.Series("t", [datetime(2024, 2, 29, 23, 59), datetime(2024, 3, 1)])
-    assert by_period(times, "before/after 2024-03-01").place.tolist() == [0, 1]
-    assert by_period(pl.Series("y", [2019, 2021, 2019]), "year").names == ("2019", "2021")
+    assert periods_of(times, "before/after 2024-03-01").deal(times).tolist() == [0, 1]
+    assert periods_of(pl.Series("y", [2019, 2021, 2019]), "year").names == ("2019", "2021")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +48,7 @@ def test_times_and_years() -> None:
 )
 def test_what_cannot_be_dealt_by_date(column: pl.Series, period: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        by_period(column, period)
+        periods_of(column, period)
 
 
 @pytest.mark.parametrize(
@@ -71,23 +63,24 @@ def test_what_cannot_be_dealt_by_date(column: pl.Series, period: str, words: str
     ],
 )
 def test_no_two_levels_have_one_name(levels: list[Any]) -> None:
-    found = by_level(pl.Series("ward", levels * 2))
+    column = pl.Series("ward", levels * 2)
+    found = levels_of(column)
     assert len(set(found.names)) == len(found.names) == len(levels)
     assert max(map(len, found.names)) <= 45
-    assert sorted(set(found.place.tolist())) == list(range(len(levels)))
+    assert sorted(set(found.deal(column).tolist())) == list(range(len(levels)))
 
 
 def test_levels() -> None:
-    assert by_level(pl.Series("x", [True, False, True])).names == ("no", "yes")
-    assert by_level(pl.Series("x", [1, 0, None])).names == ("no", "yes", "not known")
-    assert by_level(pl.Series("x", ["a", "Not known", None])).names[-1] == "missing"
-    assert by_level(pl.Series("x", [1.0, 2.5])).names == ("1", "2.5")
+    assert levels_of(pl.Series("x", [True, False, True])).names == ("no", "yes")
+    assert levels_of(pl.Series("x", [1, 0, None])).names == ("no", "yes", "not known")
+    assert levels_of(pl.Series("x", ["a", "Not known", None])).names[-1] == "missing"
+    assert levels_of(pl.Series("x", [1.0, 2.5])).names == ("1", "2.5")
     with pytest.raises(InputError, match="100 different values"):
-        by_level(pl.Series("x", range(100)))
+        levels_of(pl.Series("x", range(100)))
     with pytest.raises(InputError, match="one value only"):
-        by_level(pl.Series("x", ["a", "a"]))
+        levels_of(pl.Series("x", ["a", "a"]))
     with pytest.raises(InputError, match="takes levels"):
-        by_level(pl.Series("x", [[1], [2]]))
+        levels_of(pl.Series("x", [[1], [2]]))
 
 
 def test_periods_with_no_meaning_are_refused() -> None:
@@ -105,7 +98,8 @@ def test_the_date_compares_nobody() -> None:
     found = intravar.check(dated, date="seen", by="male", **asked).prepared
     assert "seen" not in found.covariates
     assert "male" in found.covariates
-    assert found.dealt["date"].names == ("2023", "2024")
+    assert found.recipe.strata["date"].names == ("2023", "2024")
+    assert found.dealt["date"].max() == 1
     uses = {each.column: each.use for each in found.columns}
     assert uses["seen"] == "date"
     for name, words in (("date", "which is the one who decided"), ("by", "which is the one who")):

@@ -13,6 +13,7 @@ import polars as pl
 from intravar.arrays import IntArray
 from intravar.errors import InputError, option
 from intravar.observed import Observed
+from intravar.sources.reading import OWN
 from intravar.sources.texts import typed_texts
 from intravar.text import clean_texts, shortened
 
@@ -29,20 +30,6 @@ _SPLIT = re.compile(r"(?:before/after|before|after|from|since)?\s*(\d{4}-\d{2}-\
 
 
 @dataclass(frozen=True, eq=False)
-class Dealt:
-    """Patients in strata of a column: the place of each among the names, -1 if not known."""
-
-    column: str
-    names: tuple[str, ...]
-    place: IntArray
-
-    def counts(self) -> list[int]:
-        """Return the patients of each stratum."""
-        known = self.place[self.place >= 0]
-        return [int(count) for count in np.bincount(known, minlength=len(self.names))]
-
-
-@dataclass(frozen=True, eq=False)
 class Levels:
     """The levels of a column, or the periods of a date, known of all rows: they deal patients."""
 
@@ -51,16 +38,19 @@ class Levels:
     values: pl.Series
     period: str | None = None
 
-    def deal(self, column: pl.Series) -> Dealt:
-        """Deal patients; who has no level belongs to the last one, who has no date to none."""
+    def deal(self, column: pl.Series) -> IntArray:
+        """Return the place of each patient among the names.
+
+        Who has no level belongs to the last one; who has no date to none, which is -1.
+        """
         known, unknown = clean_texts(column), len(self.values)
         if self.period is not None:
             empty = column.null_count() == len(column)
             known, unknown = known if empty else _period_of(column, self.period), -1
-        place = known.cast(self.values.dtype, strict=False).replace_strict(
+        places = known.cast(self.values.dtype, strict=False).replace_strict(
             self.values, range(len(self.values)), default=unknown, return_dtype=pl.Int64
         )
-        return Dealt(self.column, self.names, place.to_numpy())
+        return places.to_numpy()
 
 
 #: What patients are dealt by, under the names of the request's fields.
@@ -94,7 +84,7 @@ def levels_of(column: pl.Series) -> Levels:
     --------
     >>> sex = pl.Series("sex", ["F", "M", None, "F"])
     >>> levels = levels_of(sex)
-    >>> levels.names, levels.deal(sex).place.tolist()
+    >>> levels.names, levels.deal(sex).tolist()
     (('F', 'M', 'not known'), [0, 1, 2, 0])
     """
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
@@ -145,7 +135,7 @@ def periods_of(column: pl.Series, period: str) -> Levels:
     --------
     >>> days = pl.Series("seen", [date(2024, 2, 1), date(2024, 5, 1), None])
     >>> periods = periods_of(days, "quarter")
-    >>> periods.names, periods.deal(days).place.tolist()
+    >>> periods.names, periods.deal(days).tolist()
     (('2024 Q1', '2024 Q2'), [0, 1, -1])
     """
     names = tuple(_period_of(column, period).drop_nulls().unique().sort())
@@ -173,16 +163,16 @@ def _period_of(column: pl.Series, period: str) -> pl.Series:
     return days.dt.strftime("%Y" if change == "year" else "%Y-%m")
 
 
-def with_period(observed: Observed, periods: Dealt) -> tuple[Observed, IntArray]:
+def with_period(observed: Observed, places: IntArray) -> tuple[Observed, IntArray]:
     """Return patients with a date and one covariate more, the period; and which they are."""
-    known = np.flatnonzero(periods.place >= 0)
+    known = np.flatnonzero(places >= 0)
     dated = observed if len(known) == observed.n_patients else observed.take(known)
     # One column in its order: trees cut it where the rule changed.
-    period = periods.place[known].astype(np.float64)[:, None]
+    period = places[known].astype(np.float64)[:, None]
     return replace(
         dated,
         covariates=np.hstack([dated.covariates, period]),
-        names=(*dated.names, f"period of {periods.column}"),
+        names=(*dated.names, f"{OWN}period"),
         _learned={},
     ), known
 

@@ -18,7 +18,7 @@ from intravar.preparation import duplicates, sample
 from intravar.preparation.coding import Coding, encode_with, learn_codings
 from intravar.preparation.kinds import Column, understand, understand_as
 from intravar.preparation.leaks import Leak, columns_that_say_the_same, find_leaks
-from intravar.preparation.periods import Dealt, Levels, Strata, levels_of, periods_of
+from intravar.preparation.periods import Levels, Strata, levels_of, periods_of
 from intravar.request import Request
 from intravar.sources.plain import plain_table
 from intravar.sources.reading import OWN, ROW
@@ -58,8 +58,8 @@ class Portion:
 
     `rows` are those of the table that are left, `raw` has the covariates of the same rows as they
     were read, `origin` the covariate of every encoded column; rows `dropped` go by reason, cells
-    `filled` by covariate; `dealt` has the patients in the levels of a column ("by") and in periods
-    ("date").
+    `filled` by covariate; `dealt` has the place of every patient among the levels of a column
+    ("by") and among periods ("date"), see :meth:`Levels.deal`.
     """
 
     observed: Observed
@@ -68,7 +68,7 @@ class Portion:
     origin: tuple[str, ...]
     dropped: dict[str, int]
     filled: dict[str, int]
-    dealt: Mapping[str, Dealt]
+    dealt: Mapping[str, IntArray]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Recipe:
         raw = plain[rows].select(each.name for each in self.codings)
         missing = {each.name: each.values.null_count() for each in columns}
         filled = {name: count for name, count in missing.items() if count}
-        dealt = dict[str, Dealt]()
+        dealt = dict[str, IntArray]()
         for name, levels in self.strata.items():
             one = table.select(levels.column)[rows]
             plain, _ = plain_table(one, roles.categorical, forms=self.forms)
@@ -212,7 +212,10 @@ class Prepared(Portion):
     @property
     def periods(self) -> list[int]:
         """Patients of each period; none where periods are not compared."""
-        return self.dealt["date"].counts() if "date" in self.dealt else []
+        if "date" not in self.dealt:
+            return []
+        places, n_periods = self.dealt["date"], len(self.recipe.strata["date"].names)
+        return [int(n) for n in np.bincount(places[places >= 0], minlength=n_periods)]
 
     @property
     def covariates(self) -> tuple[str, ...]:

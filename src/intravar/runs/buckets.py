@@ -22,7 +22,7 @@ from intravar.estimators.base import Estimator, Reader
 from intravar.estimators.evidence import Evidence, no_differences
 from intravar.observed import Observed
 from intravar.preparation.check import Check
-from intravar.preparation.periods import Dealt, with_period
+from intravar.preparation.periods import with_period
 from intravar.preparation.prepare import INCOMPLETE, Portion, Recipe
 from intravar.preparation.sample import CODE, Census, most_read, part_by_lot
 from intravar.processes import WorkLostError
@@ -165,7 +165,7 @@ def patient_table(
     observed: Observed,
     rows: IntArray,
     codes: IntArray,
-    dealt: Mapping[str, Dealt],
+    dealt: Mapping[str, IntArray],
     dated: Callable[[Observed], Estimator] | None = None,
 ) -> pl.DataFrame:
     """Return what was predicted of every patient, with the columns of `PATIENTS`.
@@ -181,7 +181,7 @@ def patient_table(
         "decision": observed.decision,
         "own": predicted[0],
         "pooled": predicted[1],
-        **{name: each.place for name, each in dealt.items()},
+        **dealt,
     }
     if dated is not None:
         known_of, known = with_period(observed, dealt["date"])

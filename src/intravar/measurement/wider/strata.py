@@ -239,9 +239,9 @@ class Course:
 
 def compare_strata(one: OneDecision) -> tuple[Strata | None, Course | None]:
     """Compare the subgroups and the periods of one decision that were asked for."""
-    by = one.check.prepared.dealt.get("by")
+    by = "by" in one.check.prepared.dealt
     return (
-        None if by is None else _compared(one, one.patients, "by", ("own", "pooled")),
+        _compared(one, one.patients, "by", ("own", "pooled")) if by else None,
         None if one.dated is None else course_of(one),
     )
 
@@ -263,7 +263,7 @@ def course_of(one: OneDecision) -> Course:
     prepared, patients, known = one.check.prepared, one.patients, one.learned_from
     assert patients is not None
     assert known is not None
-    periods = prepared.dealt["date"]
+    places, periods = prepared.dealt["date"], prepared.recipe.strata["date"].names
     dated, known = (each.filter(pl.col("date") >= 0) for each in (patients, known))
     p = np.clip([known[name].to_numpy() for name in ("own_dated", "own")], _TINY, 1 - _TINY)
     with_date, without = np.log(np.where(known["decision"].to_numpy() == 1, p, 1 - p))
@@ -272,13 +272,13 @@ def course_of(one: OneDecision) -> Course:
     error = float(gained.std() / np.sqrt(len(gained)))
     by = ("own_dated", "pooled_dated") if gain > 0 else ("own", "pooled")
     strata = _compared(one, dated, "date", by)
-    places = [periods.place == periods.names.index(name) for name in strata.names]
+    inside = [places == periods.index(name) for name in strata.names]
     seed = one.check.request.random_state
     return Course(
         strata,
         gain,
         gain > RULE_CHANGED * max(error, _TINY),
-        tuple(_noise(prepared.observed, each, seed) for each in places),
+        tuple(_noise(prepared.observed, each, seed) for each in inside),
     )
 
 
@@ -288,7 +288,7 @@ def _compared(
     """Compare the strata and physicians that have patients; `predicted` are columns of theirs."""
     assert patients is not None
     assert one.physicians is not None
-    names = one.check.prepared.dealt[stratified_by].names
+    names = one.check.prepared.recipe.strata[stratified_by].names
     strata, stratum = np.unique(patients[stratified_by].to_numpy(), return_inverse=True)
     present = tuple(names[at] for at in strata)
     if len(present) < 2:
