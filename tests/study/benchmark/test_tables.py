@@ -154,6 +154,14 @@ def test_windows_and_passes(scores, tables):
     assert tables["passes"]["column"].unique().sort().to_list() == ["pass1", "pass2"]
 
 
+def test_only_windows_of_the_paper_count_as_its_windows() -> None:
+    ours = ["score2", "pass1-w9-p1", "pass2-w2-p3"]
+    alone = build_tables(invented(ours), RUNS)
+    beside = build_tables(invented([*ours, "pass1-w9-p9", "pass3-w1-p1", "my-w1-p1"]), RUNS)
+    for name in ("cross_experiment", "window_size", "passes"):
+        assert alone[name].equals(beside[name])
+
+
 def test_grid():
     scores = invented(["grid-n5000-j100", "grid-n30000-j5"], replicates=4)
     table = build_tables(scores, RUNS)["grid"]
