@@ -144,3 +144,16 @@ def test_columns_of_any_name() -> None:
     lazy = table.with_columns(pl.lit(date(2020, 1, 1)).alias("exprs")).lazy()
     assert text_forms(lazy, ["doctor", "drug"])["self"].kind == "number"
     assert read_source(table.rename({"self": "exprs", "drug": "self"})).table.width == 3
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pl.LazyFrame({"doctor": ["a"], "drug": [1]}).select("doctor", "drug", "age"),
+        pl.LazyFrame({"doctor": ["a"], "drug": [1]}).with_columns(pl.col("doctor").cast(pl.Int64)),
+        pl.scan_csv("there is no such file.csv"),
+    ],
+)
+def test_a_query_that_fails_is_said_to_fail(broken: pl.LazyFrame) -> None:
+    with pytest.raises(InputError, match="the frame cannot be read"):
+        checked(broken, Request(physician="doctor", decision="drug"))

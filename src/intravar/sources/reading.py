@@ -7,6 +7,7 @@ through, a workbook say or text in another encoding, is read as a whole by whoev
 import operator
 import os
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
@@ -77,7 +78,9 @@ def scan_source(
     `spool` gives a folder for what a database hands over; `reading` is as in :func:`read_source`.
     """
     if isinstance(source, pl.DataFrame | pl.LazyFrame):
-        return _large(source.lazy(), least, _FRAME)
+        with suppress(Exception):  # whoever reads it as a whole says what is wrong with it
+            return _large(source.lazy(), least, _FRAME)
+        return None
     if not isinstance(source, str | os.PathLike) or not str(source).strip():
         return None
     asked = {name: value for name, value in reading.items() if value is not None}
