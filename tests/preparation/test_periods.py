@@ -8,7 +8,7 @@ import pytest
 
 import intravar
 from intravar import InputError, Request
-from intravar.preparation.periods import levels_of, periods_of, read_period
+from intravar.preparation.coding import levels_of, periods_of, read_period
 
 DAYS = pl.Series("seen", [date(2023, 1, 1), date(2023, 12, 31), date(2024, 3, 1), None])
 

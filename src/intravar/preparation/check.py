@@ -23,11 +23,11 @@ from intravar.estimators.predictability import Predictability, n_deals
 from intravar.observed import Observed
 from intravar.prediction.tasks import MOST_COMMON
 from intravar.preparation import sample
+from intravar.preparation.coding import read_period, strata_of
 from intravar.preparation.decisions import Panels
 from intravar.preparation.duplicates import COPIES
 from intravar.preparation.kinds import assign_roles, missing_column, understand_as
-from intravar.preparation.periods import read_period
-from intravar.preparation.prepare import Prepared, Recipe, prepare, strata_of
+from intravar.preparation.prepare import Prepared, Recipe, prepare
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources.plain import far_columns, plain_table
 from intravar.sources.reading import ROW, Scanned, population_of, read_whole, scan_source

@@ -4,7 +4,7 @@ What columns hold and how they become numbers is found out on the rows from whic
 is learned. Every row is then prepared by that, those rows too: nothing is found out anew.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,10 +15,9 @@ from intravar.errors import InputError, counted_among, option
 from intravar.observed import TRUTH_COLUMNS, Observed
 from intravar.panels import in_content_order
 from intravar.preparation import duplicates, sample
-from intravar.preparation.coding import Coding, encode_with, learn_codings
+from intravar.preparation.coding import Coding, Strata, encode_with, learn_codings, strata_of
 from intravar.preparation.kinds import Column, understand, understand_as
 from intravar.preparation.leaks import Leak, columns_that_say_the_same, find_leaks
-from intravar.preparation.periods import Levels, Strata, levels_of, periods_of
 from intravar.request import Request
 from intravar.sources.plain import plain_table
 from intravar.sources.reading import OWN, ROW
@@ -59,7 +58,7 @@ class Portion:
     `rows` are those of the table that are left, `raw` has the covariates of the same rows as they
     were read, `origin` the covariate of every encoded column; rows `dropped` go by reason, cells
     `filled` by covariate; `dealt` has the place of every patient among the levels of a column
-    ("by") and among periods ("date"), see :meth:`Levels.deal`.
+    ("by") and among periods ("date"), see :meth:`intravar.preparation.coding.Levels.deal`.
     """
 
     observed: Observed
@@ -295,16 +294,6 @@ def _applied(
         remedy = f"use {option('missing', 'indicator')} or fewer covariates"
         raise InputError(f"no row is left ({reasons}); {{remedy}}", remedy=remedy)
     return applied
-
-
-def strata_of(values: Callable[[str], pl.Series], roles: Request) -> Strata:
-    """Find the levels and periods that were asked for; `values` gives those of a column."""
-    strata: dict[str, Levels] = {}
-    if roles.by is not None:
-        strata["by"] = levels_of(values(roles.by))
-    if roles.date is not None:
-        strata["date"] = periods_of(values(roles.date), roles.period or "year")
-    return strata
 
 
 def _cases(plain: pl.DataFrame, roles: Request, case: str) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from intravar.estimators.base import Estimator, Reader
 from intravar.estimators.evidence import Evidence, no_differences
 from intravar.observed import Observed
 from intravar.preparation.check import Check
-from intravar.preparation.periods import with_period
+from intravar.preparation.coding import with_period
 from intravar.preparation.prepare import INCOMPLETE, Portion, Recipe
 from intravar.preparation.sample import CODE, Census, most_read, part_by_lot
 from intravar.processes import WorkLostError

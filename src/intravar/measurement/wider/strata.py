@@ -23,7 +23,7 @@ from intravar.inference.contrasts import Effects, changes_together, stratum_effe
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.measurement.result import OneDecision
 from intravar.observed import Observed
-from intravar.preparation.periods import with_period
+from intravar.preparation.coding import with_period
 from intravar.preparation.prepare import Prepared
 from intravar.request import MATTERS
 
