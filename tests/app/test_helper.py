@@ -11,8 +11,10 @@ import pytest
 
 from app.conftest import Opened
 from intravar import InputError
+from intravar import review as pair_review
 from intravar.app.draft import Draft
-from intravar.app.helper import Helper, look, ready
+from intravar.app.helper import Helper, look, ready, review
+from review_folders import stored_world
 
 
 def test_questions_behind_one_that_died_are_answered(tmp_path: Path) -> None:
@@ -82,3 +84,12 @@ def test_one_that_died_while_idle_fails_no_question(tmp_path: Path) -> None:
         helper.ask(ready).result(60)
     finally:
         helper.close()
+
+
+def test_a_reviewer_without_pairs_is_refused_in_words(tmp_path: Path) -> None:
+    world = stored_world(tmp_path, n_physicians=2, n_each=12, smallest=1)
+    drawn = pair_review.draw(world.out, pairs=20, reviewers=20)
+    assert len(drawn) < 20
+    assert review(world.out, "R1", None)["n_pairs"] > 0
+    with pytest.raises(InputError, match="reviewer 'R20' has no pairs"):
+        review(world.out, "R20", None)

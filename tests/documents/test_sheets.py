@@ -201,7 +201,8 @@ def test_rate_rule_and_noise_are_told_in_their_words(told: Published) -> None:
         told,
         {"rate": 0.42, "gain": 0.1, "expected": 0.2},
         own_rules=tuple(
-            OwnRule(name, "sbp", how) for how in ("more", "less", "the other way", "up", "down")
+            OwnRule(name, "sbp", how)
+            for how in ("more", "less", "the other way", "up", "down", "damaged")
         ),
         group=replace(told.first.group, noise=noise, discordance=Share(0.2)),
         compared="pairs of similar cases",

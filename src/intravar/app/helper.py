@@ -210,6 +210,8 @@ def review(folder: Path, reviewer: str | None, pair: str | None) -> dict[str, An
         return {"plan": asdict(pair_review.plan(folder))}
     who = reviewer or stored.reviewers[0]
     pairs = pair_review.pairs(folder, who)
+    if not pairs:
+        raise InputError(f"reviewer '{who}' has no pairs: they are fewer than the reviewers")
     names = [each.pair for each in pairs]
     left = [each.pair for each in pairs if who not in each.answers]
     at = names.index(pair if pair in names else (left or names[-1:])[0])

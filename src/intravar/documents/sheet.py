@@ -333,7 +333,7 @@ def _own_rule(row: PhysicianRow, decision: Decision, words: Words) -> list[Block
     items = [
         words.fill(TOLD["weighs"][each.how], item=words.label(each.covariate))
         for each in decision.own_rules
-        if each.physician == row.physician
+        if each.physician == row.physician and each.how in TOLD["weighs"]
     ]
     lines = [told("own_rule", words)] * (row.gain >= WORTH) + (items or [told("no_item", words)])
     if explained is not None and explained < first.SOME_RULE:

@@ -178,10 +178,7 @@ def with_figure(decision: Decision, words: Words) -> str:
     what = f"{agree(shown, 'has', 'have')} a {'range of levels' if decision.ranged else 'figure'}"
     some = f"{shown:,} of {words.counted(decision.n_physicians)} in the table {what}"
     if ranges:
-        some += (
-            f", {ranges:,} {agree(ranges, 'has', 'have')} a range in its place, because an exact "
-            "value could reveal small numbers"
-        )
+        some += told("ranges", words, n=ranges, have=agree(ranges, "has", "have"))
     known = [row.discordance for row in decision.physicians if row.discordance is not None]
     bands = [row.band.middle for row in decision.physicians if row.band is not None]
     if known and len(bands) > 1 and decision.verdict not in UNRANKED:
@@ -268,10 +265,8 @@ def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
         return []
     # The figure above may be that of eligible cases alone.
     every = ", eligible or not," if "eligible" in decision.compared else ""
-    sentence = (
-        f"Of 100 {words.cases}{every} seen by two {words.deciders}, {decision.claim} "
-        f"{sum(map(round, parts.values()))} would be decided differently:"
-    )
+    n = sum(map(round, parts.values()))
+    sentence = told("noise", words, every=every, claim=decision.claim, n=n)
     picture, at, key, reasons = Drawing(*BAR), 0.0, [], []
     for name, of_hundred in parts.items():
         kind, shown = NOISE[name]["look"], _in_whole(of_hundred)

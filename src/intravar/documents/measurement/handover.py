@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 from intravar.documents import typesetting
-from intravar.documents.blocks import Block, Document, Heading
+from intravar.documents.blocks import Block, Document, Heading, told
 from intravar.documents.html import as_html
 from intravar.documents.measurement.cases import case_blocks, cases_of_each
 from intravar.documents.measurement.report import report, table_document
@@ -208,9 +208,6 @@ SHEET_FORMATS = ("html", "pdf")
 LIST = "sheets.csv"
 #: Surprising decisions that stand on a sheet, and the heading over them.
 MOST_CASES, SURPRISED = 3, "Decisions of yours that surprised"
-NAMED = "This sheet names a person. Hand it to nobody else."
-CASES = "This sheet shows single {cases}. Keep it where the data are."
-EXACT = "This sheet shows an exact figure that is not published. Hand it to nobody else."
 
 
 class SheetFiles(NamedTuple):
@@ -276,7 +273,8 @@ def write_sheets(
         "pdf": partial(typesetting.as_pdf, paper=size),
         "html": lambda document: as_html(document, words, width="sheet").encode(),
     }
-    why = [EXACT] * exact + [words.fill(CASES)] * cases + [NAMED] * names
+    asked = {"exact": exact, "cases": cases, "names": names}
+    why = [told(what, words) for what, wanted in asked.items() if wanted]
     contents: dict[str, bytes] = {}
     listed = []
     for published_name in chosen:

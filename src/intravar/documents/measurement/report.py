@@ -157,13 +157,8 @@ def data_section(published: Published, decision: Decision) -> list[Block]:
         smallest = check.smallest_cell
         lines.append(told("hidden", words, few=smallest - 1, smallest=smallest))
     settings = [each for each in _settings(published, decision) if each.rows]
-    method, request = described(decision.method), published.request
-    text = (
-        f"Method: {method.label} ({words.said(method.idea)}). Source: {published.source}. Seed "
-        f"{request.random_state}; {words.a_decider} needs {request.min_panel} {words.cases} and a "
-        f"reliability of {request.min_reliability} to be ranked. Made by intravar "
-        f"{published.version}."
-    )
+    method = described(decision.method)
+    text = told("made", words, method=method.label, idea=method.idea, published=published)
     warnings = [f"{capital(line)}." for line in first.new_warnings(decision)]
     return [
         Heading("What was done to the data", 1, "data", "Data"),
