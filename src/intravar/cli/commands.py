@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 #: What a command with `--json` yields: its answer, which ends it there. Without, it goes on to
 #: print the same for people.
 Answer: TypeAlias = Iterator[object]
-#: What --help says about options, by command and by parameter.
+#: What --help says about options, by command and by parameter; and what commands print.
 TEXTS = declared_in(__package__, "options")
+PRINTED: dict[str, str] = TEXTS["printed"]
 _HEAD = re.compile(r"^(--[\w/ -]+|[A-Z]+\d?): ")
 _KEYWORD = Parameter.KEYWORD_ONLY
 BAD_INPUT, DEFECT = 2, 1
@@ -70,9 +71,6 @@ _COMMANDS = {
     "app": "commands.app_in_browser",
     "review": "stored.review_group",
 }
-WITHOUT_EXTRA = (
-    "the app takes an extra that is not installed: pip install 'intravar[app,files,excel]'"
-)
 
 
 def as_command(function: Callable[..., object]) -> Callable[..., None]:
@@ -223,7 +221,7 @@ def app_in_browser(
     try:
         from intravar.app.server import serve
     except ImportError as error:
-        raise InputError(WITHOUT_EXTRA) from error
+        raise InputError(PRINTED["without_extra"]) from error
 
     def ready(address: str, places: Places) -> None:
         say(f"open: {address}")

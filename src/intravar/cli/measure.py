@@ -13,7 +13,7 @@ import typer
 
 import intravar
 from intravar import cli, documents, measurement, publication, runs, sources
-from intravar.cli.commands import NOBODY_REPORTABLE, Answer, listed
+from intravar.cli.commands import NOBODY_REPORTABLE, PRINTED, Answer, listed
 from intravar.errors import InputError, flag_of
 from intravar.prediction.compile_ahead import compile_beside
 from intravar.request import SMALLEST_CELL, WINDOW, Request
@@ -30,15 +30,6 @@ if TYPE_CHECKING:
 #: Physicians without a figure who are named for one reason; --json names all.
 MOST_NAMED = 10
 COMPILING = "the first measurement after installation compiles: about 10 s more, once"
-KEPT = "what is finished is kept, with patients, in {folder}; the same command goes on from there"
-NOT_RANKED = (
-    "Not for comparing {deciders} with each other: see the verdict. Rows are in the order of "
-    "names{ranges}."
-)
-AFTER = (
-    "If a column is known only after the decision, name it with --after; "
-    "compared by it, every {decider} looks consistent."
-)
 
 
 def omop(
@@ -176,7 +167,7 @@ def _print_leaks(console: cli.Console, lines: list[str], words: Words) -> None:
             "", "POSSIBLE LEAKS: these columns may give the decision away", style="bold red"
         )
         console.say(*(f"  {line}" for line in lines), style="red")
-        console.say(words.fill(AFTER))
+        console.say(words.fill(PRINTED["after"]))
 
 
 def measure(
@@ -215,7 +206,7 @@ def measure(
             measured = intravar.measure(source, request, progress=progress, settings=settings)
         except KeyboardInterrupt:
             if settings.kept_in is not None and settings.kept_in.is_dir():
-                progress.note(KEPT.format(folder=settings.kept_in))
+                progress.note(PRINTED["kept"].format(folder=settings.kept_in))
             raise
         progress.step("writing the report")
         published = intravar.write_measurement(
@@ -275,7 +266,7 @@ def _print_results(console: cli.Console, decision: Decision, words: Words) -> No
         console.say("")
         if not decision.n_ranked:
             ranges = ", those with a range last" * bool(decision.n_banded)
-            console.say(words.fill(NOT_RANKED, ranges=ranges))
+            console.say(words.fill(PRINTED["not_ranked"], ranges=ranges))
         first = decision.physicians[shown[0].p or 0]
         line = measurement.in_words(vars(first), decision.claim, words, decision.compared)
         order = "" if first.rank is None else "The most consistent by rank, "

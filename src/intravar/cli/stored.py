@@ -11,7 +11,7 @@ import typer
 
 import intravar
 from intravar import cli, documents, publication, review
-from intravar.cli.commands import Answer, as_command
+from intravar.cli.commands import PRINTED, Answer, as_command
 from intravar.errors import InputError, errors_in
 from intravar.study import report as study_report
 from intravar.writing import checked_target, privacy_words, whole_file, write_private
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from intravar.wording import Words
-
-WITHOUT_PDF = 'no PDF: get it with pip install "intravar[files]"'
 
 
 def explain(
@@ -141,7 +139,7 @@ def sheet(
         paper=paper,
     )
     if formats is None and "pdf" not in asked:
-        cli.say(WITHOUT_PDF, err=True)
+        cli.say(PRINTED["without_pdf"], err=True)
     if cases:
         cli.say(publication.WARNING, err=True)
     if written.private and (words := privacy_words(written.files[0].parent)):

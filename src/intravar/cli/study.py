@@ -10,7 +10,7 @@ import typer
 
 import intravar
 from intravar import cli, estimators
-from intravar.cli.commands import Answer, listed
+from intravar.cli.commands import PRINTED, Answer, listed
 from intravar.study import report, simulation
 from intravar.writing import Ledger
 
@@ -23,11 +23,6 @@ SOME_FAILED = 3
 #: How the names begin of tables that a narrow terminal would only make unreadable; they lie in the
 #: folder.
 _LONG = ("rank_correlations", "grid", "recovery_")
-
-RESAMPLING_WARNING = (
-    "warning: resampled patients meet their own copies, which agree by construction; "
-    "nearest-neighbour methods then look far better or worse than they are"
-)
 
 
 def conditions(
@@ -175,7 +170,7 @@ def benchmark(
     """
     console = cli.Console(stderr=as_json)
     if resample_patients:
-        console.print(RESAMPLING_WARNING)
+        console.print(PRINTED["resampling"])
     Ledger(out).check(["report.html"])
     try:
         with cli.StepProgress(console) as progress:
