@@ -201,3 +201,27 @@ def test_what_only_looks_like_a_leftover_stays(tmp_path: Path) -> None:
     checked_out(tmp_path / "res")
     assert mine.exists()
     assert commit.exists()
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_crash_while_files_are_added_leaves_nothing_foreign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Neither a file that was not there before, nor the other content of one that was."""
+    out = tmp_path / "res"
+    write_folders(out, {"summary.json": b"{}"}, {})
+    put, left = folders._put, iter(range(step))
+
+    def until(path: Path, content: bytes, kind: folders.Kind) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        put(path, content, kind)
+
+    monkeypatch.setattr(folders, "_put", until)
+    with pytest.raises(KeyboardInterrupt):
+        add_files(out, {"summary.json": b"[]", "report.html": b"page"})
+    monkeypatch.undo()
+    checked_out(out)
+    add_files(out, {"summary.json": b"[1]", "report.html": b"another"})
+    named = json.loads((out / "intravar.json").read_text())["files"]
+    assert all(isinstance(each, str) for each in named.values())

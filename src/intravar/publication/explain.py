@@ -89,7 +89,7 @@ def chosen_decision(listed: Sequence[str], decision: str | None) -> int:
             f"{option('decision')}"
         )
     if decision is None or decision in listed:
-        return list(listed).index(decision or listed[0])
+        return 0 if decision is None else list(listed).index(decision)
     raise unknown_name("decision", decision, listed, remedy=", ".join(listed))
 
 

@@ -389,8 +389,12 @@ def add_files(folder: Path, files: Mapping[str, bytes], kind: Kind = "measuremen
         if present.exists() and not writing.as_listed(present, listed.get(name, ())):
             raise InputError(f"'{present}' was changed or is not of intravar; move it away")
     for name, content in files.items():
-        listed |= {name: [writing.digest(content)]}
-        for file, written in {name: content, LISTING: _listed(kind, listed)}.items():
+        new, present = writing.digest(content), folder / name
+        # It is listed before it is in its place, and until then what is there stays listed too.
+        both = [new, writing.checksum(present)] if present.exists() else [new]
+        before, after = (_listed(kind, listed | {name: each}) for each in (both, [new]))
+        listed[name] = [new]
+        for file, written in ((LISTING, before), (name, content), (LISTING, after)):
             with writing.whole_file(folder / file) as beside:
                 _put(beside, written, kind)
 
@@ -438,5 +442,5 @@ def _beside(path: Path, suffix: str) -> Path:
 
 
 def _listed(kind: Kind, files: Mapping[str, list[str]]) -> bytes:
-    named = {name: digests[0] for name, digests in files.items()}
+    named = {name: each[0] if len(each) == 1 else each for name, each in files.items()}
     return json.dumps({"what": kind, "files": named}, indent=1, ensure_ascii=False).encode()
