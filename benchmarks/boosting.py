@@ -19,9 +19,9 @@ import intravar
 from benchmarks._fresh import in_fresh_process
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Observed
-from intravar.latent import rule_learners
 from intravar.latent.calibration import decision_log_likelihood
 from intravar.latent.rule_learners import BoostedTrees
+from intravar.learning import boosted_trees
 from intravar.learning.boosted_trees import (
     Bins,
     Growth,
@@ -164,5 +164,5 @@ def _values(bins: Bins, growth: Growth) -> npt.NDArray[np.float32]:
 
 def _use(name: str) -> None:
     """Let all methods grow their trees by the one or the other."""
-    for module in (rule_learners, candidates):
+    for module in (boosted_trees, candidates):
         module.grow_trees = grow_trees if name == OURS else lightgbm_trees  # type: ignore[attr-defined]

@@ -106,6 +106,10 @@ def test_scores_as_they_are_are_known_of_everybody() -> None:
     read = sampled.with_physicians(table.with_columns(raw=pl.Series([0.3, 0.4])))
     assert read.raw is not None
     assert read.raw.tolist() == [0.3, 0.4]
+    # A method that holds nothing back has no other scores, and none are made up for it.
+    plain = Predictions(none, none, np.zeros(2), np.zeros(2))
+    assert set(plain.by_physician()) == {"expected", "gain"}
+    assert plain.with_physicians(pl.DataFrame(plain.by_physician())).raw is None
 
 
 def test_the_kind_of_patients_that_is_hard_is_found() -> None:

@@ -95,12 +95,14 @@ class Evidence:
         return self._columns(self.known)
 
     def _columns(self, names: Iterable[str]) -> Mapping[str, FloatArray]:
-        columns = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in names}
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        columns = {name: np.asarray(values, dtype=np.float64) for name, values in given.items()}
         return columns if self.anchors is None else columns | self.anchors.columns()
 
     def with_physicians(self, known: pl.DataFrame) -> Self:
         """Return the same about other physicians; patients stay those that were learned from."""
-        changes: dict[str, Any] = {name: known[name].to_numpy() for name in self.known}
+        names = [name for name in self.known if name in known.columns]
+        changes: dict[str, Any] = {name: known[name].to_numpy() for name in names}
         if self.anchors is not None:
             ends = (known[name].to_numpy() for name in self.anchors.columns())
             changes["anchors"] = self.anchors.with_ranges(*ends)

@@ -159,8 +159,8 @@ def predict_decisions(
     X: Any, decisions: Any, physician: Any, seed: int, n_jobs: int | None = None
 ) -> PredictedDecisions:
     """Predict each decision on its own; see :func:`several_decisions`."""
-    coded = nw.from_native(decisions, eager_only=True).to_polars().cast(pl.Float64).fill_nan(None)
-    names = checked_names(coded.columns)
+    table = nw.from_native(decisions, eager_only=True).to_polars()
+    names, coded = checked_names(table.columns), table.cast(pl.Float64).fill_nan(None)
     for name in names:
         if not coded[name].drop_nulls().is_in([0.0, 1.0]).all():
             raise InputError(f"column '{name}' takes 0 and 1 only, and nothing where missing")

@@ -55,8 +55,6 @@ SCHEMA = {
     "high": pl.Float64,
     "standard_error": pl.Float64,
 }
-
-
 #: Columns of patients' predictions; those by periods are null without a date.
 PATIENTS = {
     "row": pl.Int64,
