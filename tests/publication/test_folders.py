@@ -209,7 +209,7 @@ def test_a_crash_while_files_are_added_leaves_nothing_foreign(
 ) -> None:
     """Neither a file that was not there before, nor the other content of one that was."""
     out = tmp_path / "res"
-    write_folders(out, {"summary.json": b"{}"}, {})
+    write_folders(out, *content("one"))
     put, left = folders._put, iter(range(step))
 
     def until(path: Path, content: bytes, kind: folders.Kind) -> None:
