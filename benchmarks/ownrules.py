@@ -18,7 +18,8 @@ import intravar
 from intravar.estimators.noise import noise_of
 from intravar.inference.group import any_two
 from intravar.observed import Observed
-from intravar.study.simulation import find_condition, noise_truth
+from intravar.study.simulation import find_condition
+from reference.simulation import noise_truth
 
 RULES = (
     *("two-camps", "personal-weights", "strong-thresholds"),

@@ -25,7 +25,8 @@ from intravar.observed import Observed
 from intravar.prediction import candidates, held_out
 from intravar.prediction.bound import learn_reader
 from intravar.prediction.candidates import common_trees
-from intravar.study.simulation import find_condition, noise_truth
+from intravar.study.simulation import find_condition
+from reference.simulation import noise_truth
 
 #: Draws are counted from here: settings were chosen on other ones.
 FIRST_DRAW, DRAWS = 702, 2

@@ -8,7 +8,8 @@ from scipy.stats import spearmanr
 import intravar
 from intravar.errors import InputError
 from intravar.estimators import Observed
-from intravar.study.simulation import find_condition, noise_truth
+from intravar.study.simulation import find_condition
+from reference.simulation import noise_truth
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """The SCORE2 cohort patient by patient: what the vectorised simulation must equal.
 
-Each covariate takes its scalars from the stream that the fast twin reads as one array.
+Each covariate takes its scalars from the stream that the fast twin reads as one array. And the
+components of noise of a simulated cohort, from every patient with every physician.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from intravar.seeds import stream
+from intravar.study.simulation import Scenario, find_condition
 from reference.score2 import score2_of_one_person
 
 
@@ -78,3 +82,25 @@ def score2_cohort(
         probability = p_high[physician] if eligible else p_low[physician]
         patients.append(Patient(x, eligible, int(decisions.random() < probability)))
     return patients
+
+
+def noise_truth(
+    condition: str | Scenario,
+    *,
+    seed: int | None = None,
+    n_patients: int | None = None,
+    n_physicians: int | None = None,
+) -> dict[str, float]:
+    """Return the components of noise of the cohort that `simulate` makes of the same.
+
+    They are those of :class:`intravar.estimators.Noise`: system, level, pattern and occasion. Every
+    patient with every physician: p_j(x) is known for all pairs. What is hidden from the record is
+    not hidden here.
+    """
+    chosen = find_condition(condition) if isinstance(condition, str) else condition
+    resized = chosen.resized(n_patients, n_physicians)
+    p = np.stack(list(resized.probabilities(chosen.seed if seed is None else seed)))
+    between, occasion = float(p.var(axis=0).mean()), float(np.mean(p * (1 - p)))
+    level = float(p.mean(axis=1).var())
+    whole = {"system": occasion + between, "level": level, "pattern": between - level}
+    return {**whole, "occasion": occasion}

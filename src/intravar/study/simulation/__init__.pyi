@@ -2,7 +2,6 @@ from .conditions import (
     all_conditions,
     conditions_of,
     find_condition,
-    noise_truth,
     simulate,
     window_of,
 )
@@ -44,7 +43,6 @@ __all__ = [
     "all_conditions",
     "conditions_of",
     "find_condition",
-    "noise_truth",
     "score2_risk",
     "simulate",
     "window_of",

@@ -10,7 +10,6 @@ from functools import cache
 from itertools import product
 from typing import Any, Literal, get_args
 
-import numpy as np
 import polars as pl
 
 from intravar.errors import renamed, unknown_name
@@ -155,31 +154,3 @@ def simulate(
     chosen = find_condition(condition) if isinstance(condition, str) else condition
     seed = chosen.seed if random_state is None else random_state
     return chosen.resized(n_patients, n_physicians).simulate(seed)
-
-
-def noise_truth(
-    condition: str | Scenario,
-    *,
-    seed: int | None = None,
-    n_patients: int | None = None,
-    n_physicians: int | None = None,
-) -> dict[str, float]:
-    """Return the components of noise of the cohort that :func:`simulate` makes of the same.
-
-    They are those of :class:`intravar.estimators.Noise`: system, level, pattern and occasion. Every
-    patient with every physician: p_j(x) is known for all pairs. What is hidden from the record is
-    not hidden here.
-
-    Examples
-    --------
-    >>> truth = noise_truth("stress-two-camps", n_patients=400, n_physicians=4)
-    >>> list(truth)
-    ['system', 'level', 'pattern', 'occasion']
-    """
-    chosen = find_condition(condition) if isinstance(condition, str) else condition
-    resized = chosen.resized(n_patients, n_physicians)
-    p = np.stack(list(resized.probabilities(chosen.seed if seed is None else seed)))
-    between, occasion = float(p.var(axis=0).mean()), float(np.mean(p * (1 - p)))
-    level = float(p.mean(axis=1).var())
-    whole = {"system": occasion + between, "level": level, "pattern": between - level}
-    return {**whole, "occasion": occasion}
