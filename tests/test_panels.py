@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from intravar.errors import InputError
-from intravar.observed import Observed
+from intravar.observed import Observed, checked_decision, checked_labels, is_pandas
 from intravar.panels import Layout
 
 
@@ -131,3 +131,11 @@ def test_panels_of_other_columns_are_refused():
     other = Observed.of(np.ones((3, 2)), [0, 1, 0], ["A", "A", "B"])
     with pytest.raises(InputError, match="other covariates than those learned from"):
         Layout.of(one).panels(other)
+
+
+def test_decisions_and_labels_are_taken_as_they_are_meant():
+    decided = checked_decision([True, False])
+    assert decided.tolist() == [1, 0]
+    assert decided.dtype == np.int8
+    assert checked_labels([7, 10]).dtype == pl.Int64
+    assert not is_pandas(pl.Series([1]), [1, 2])

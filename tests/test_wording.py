@@ -204,3 +204,7 @@ def test_the_terminal_speaks_their_words(table: Any, tmp_path: Path) -> None:
     refused = run(app, ["explain", out, "--physician", "nobody"])
     assert isinstance(refused.exception, InputError)
     assert "unknown hospital 'nobody'" in str(refused.exception)
+
+
+def test_deciders_are_counted():
+    assert [Words().counted(n) for n in (1, 2000)] == ["1 physician", "2,000 physicians"]

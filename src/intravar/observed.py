@@ -25,13 +25,7 @@ TRUTH_COLUMNS = ("eligible", "p_high", "p_low", "d_star", "group")
 
 
 def checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:
-    """Return the decisions as read-only 0 and 1, or say which row is neither.
-
-    Examples
-    --------
-    >>> checked_decision([True, False])
-    array([1, 0], dtype=int8)
-    """
+    """Return the decisions as read-only 0 and 1, or say which row is neither."""
     raw = np.asarray(decision)
     if raw.ndim != 1:
         raise InputError(f"column '{DECISION}' has {raw.ndim} dimensions; give one value a row")
@@ -53,11 +47,6 @@ def checked_labels(physician: Sequence[Any] | pl.Series | npt.NDArray[Any]) -> p
     """Return the physician of every patient as given, or say where one is missing.
 
     Numbers stay numbers. Names of mixed kinds (7 and "Ada") become text.
-
-    Examples
-    --------
-    >>> checked_labels([7, 10]).dtype
-    Int64
     """
     series = physician if isinstance(physician, pl.Series) else pl.Series(_plain(physician))
     _refuse_missing(series, PHYSICIAN)
@@ -379,13 +368,7 @@ def _counted(text: str) -> list[tuple[bool, int, str]]:
 
 
 def is_pandas(*given: Any) -> bool:
-    """Tell whether one of some frames or series is of pandas.
-
-    Examples
-    --------
-    >>> is_pandas(pl.Series([1]), [1, 2])
-    False
-    """
+    """Tell whether one of some frames or series is of pandas."""
     natives = (nw.from_native(each, allow_series=True, pass_through=True) for each in given)
     return any(
         native.implementation.is_pandas()

@@ -202,13 +202,7 @@ class Words(_Forms):
         return {"physician": self.decider, "patient": self.case}.get(use, use)
 
     def counted(self, n: int) -> str:
-        """Return a number of deciders.
-
-        Examples
-        --------
-        >>> Words().counted(1), Words().counted(2000)
-        ('1 physician', '2,000 physicians')
-        """
+        """Return a number of deciders."""
         return f"{n:,} {self.decider if n == 1 else self.deciders}"
 
     def label(self, column: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 from jinja2 import UndefinedError
 
 import intravar.documents
+from intravar.documents.charts import round_ticks, text_width
 from intravar.documents.colours import INKS, key_mark, style_of
 from intravar.documents.html import render_html
 
@@ -78,3 +79,8 @@ def test_nothing_is_imported_inside_functions_but_the_extras() -> None:
         ("handover.py", "intravar.documents.word"),
         ("report.py", "intravar.documents.measurement.joint"),
     }
+
+
+def test_wider_letters_take_more_room_and_ticks_are_round():
+    assert text_width("ill") < text_width("WHO") < text_width("血圧計")
+    assert round_ticks(0, 0.5) == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]

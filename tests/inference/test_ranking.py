@@ -72,3 +72,8 @@ def test_few_and_many():
     random = np.random.default_rng(5)
     many = rank_normal(random.normal(size=5_000), np.full(5_000, 0.5), n_draws=200)
     assert many.expected.sum() == pytest.approx(5_000 * 5_001 / 2)
+
+
+def test_rank_correlations_are_over_those_who_have_both():
+    one, other = np.array([1.0, 2, 3, np.nan]), np.array([2.0, 4, 5, 6])
+    assert module.rank_correlation(one, other) == 1

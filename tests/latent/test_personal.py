@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 from intravar.latent.calibration import log_score
 from intravar.latent.families import CommonLimits, CommonWeights
 from intravar.latent.own_rules import (
+    CELL_MIDDLES,
     RIDGE,
+    mixed_mass,
     most_personal_columns,
     own_rule_evidence,
     read_own_rules,
+    with_products,
 )
-from intravar.latent.rates import safe_interval
+from intravar.latent.rates import cells_of, safe_interval
 from intravar.latent.rule_learners import Standard
 from latent.made import observed_of, panels_of
 from reference import personal as literal
@@ -133,3 +136,17 @@ def test_the_safe_interval_holds_whatever_the_rule():
         truth = 2 * p * (1 - p)
         held.append(np.mean((low <= truth) & (truth <= high)))
     assert np.mean(held) > 0.97
+
+
+def test_columns_their_squares_and_their_products():
+    z = np.array([[1.0, 1.0], [-1.0, 2.0], [1.0, -1.0], [-3.0, -1.0]])
+    assert with_products(z).shape == (4, 5)
+
+
+def test_the_law_of_a_mixture_keeps_its_mean():
+    mass = mixed_mass(np.array([[50.0, 50.0], [50.0, 50.0]]))
+    assert mass @ CELL_MIDDLES == pytest.approx(0.5, abs=1e-9)
+
+
+def test_cells_reach_from_the_least_to_the_largest_value():
+    assert cells_of(np.array([0.3, 0.1, 0.2]), np.ones(3), 2)[[0, -1]].tolist() == [0.1, 0.3]

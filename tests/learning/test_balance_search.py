@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from intravar.learning.balance import balance_loss, search_balance
+from intravar.learning.balance import balance_loss, normalised, search_balance
 from panels import clinical_panel
 from reference import balance_search as reference
 
@@ -55,3 +55,8 @@ def test_degenerate_cohorts():
     assert one_control.loss == np.abs(z[1:].mean(axis=0) - z[0]).max()
     same = search_balance(np.ones((10, 2)), np.arange(10) % 2, seed=0, generations=1)
     assert same.loss == 0.0
+
+
+def test_weights_sum_to_one_and_none_at_all_are_equal():
+    assert normalised(np.array([1.0, 3.0])).tolist() == [0.25, 0.75]
+    assert normalised(np.zeros(2)).tolist() == [0.5, 0.5]

@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from intravar.matching.distances import (
+    covariance,
     hybrid_distances,
     leaf_distances,
     mahalanobis_points,
@@ -51,3 +52,7 @@ def test_hybrid():
         np.testing.assert_allclose(
             whole(hybrid_distances(latent, z, 0.3)), reference.hybrid(latent, z, 0.3), atol=1e-14
         )
+
+
+def test_the_covariance_of_two_patients():
+    assert covariance(np.array([[0.0], [2.0]])).tolist() == [[2.0]]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from intravar.learning.boosted_trees import MISSING_BIN, Rates, bin_edges, binned
 from intravar.learning.personal_rules import Table, fit_rules, start_hyper
-from intravar.prediction.bound import Left, bound, learn_reader, losses_of
+from intravar.prediction.bound import Left, bound, cell_bound, learn_reader, losses_of
 from intravar.prediction.candidates import grown, summed
 from intravar.prediction.own_forests import LEAST_LEAF, SEED, own_forests
 from intravar.prediction.tasks import column_scales, scaled_columns
@@ -111,3 +111,8 @@ def test_losses_are_read_of_any_panel(asked):
         losses_of(np.full(1, 0.5), np.ones(1, dtype=np.int64), np.ones(1, int), 3), None
     )
     assert np.isfinite(empty.score).all()
+
+
+def test_a_cell_without_patients_has_no_bound():
+    bounds = cell_bound(np.full(4, 0.5), np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1]), 3)
+    assert np.isnan(bounds.low).tolist() == [False, False, True]

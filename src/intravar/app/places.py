@@ -56,13 +56,7 @@ class Measured(NamedTuple):
 
 
 def key_of(folder: Path) -> str:
-    """Return a path as one part of an address.
-
-    Examples
-    --------
-    >>> path_of(key_of(Path("/data/mine")))
-    '/data/mine'
-    """
+    """Return a path as one part of an address."""
     return base64.urlsafe_b64encode(os.fsencode(folder)).decode().rstrip("=")
 
 

@@ -35,13 +35,7 @@ WIDTHS = dict.fromkeys("ijlft.,:;'|!I ()[]", 4.2) | dict.fromkeys("mwMW@%", 10.5
 
 
 def text_width(text: str) -> float:
-    """Estimate the pixels of a text in the pictures' type, rather too many than too few.
-
-    Examples
-    --------
-    >>> text_width("ill") < text_width("WHO") < text_width("血圧計")
-    True
-    """
+    """Estimate the pixels of a text in the pictures' type, rather too many than too few."""
     return sum(
         13.0
         if unicodedata.east_asian_width(letter) in "WF"
@@ -249,13 +243,7 @@ class Plot(Drawing):
 
 
 def round_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round numbers between two values.
-
-    Examples
-    --------
-    >>> round_ticks(0, 0.5)
-    [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
-    """
+    """Return round numbers between two values."""
     if not high > low:
         return [low]
     raw = (high - low) / most

@@ -46,13 +46,7 @@ _BLOCK_ENTRIES = 2**21
 
 
 def rank_correlation(one: FloatArray, other: FloatArray, fewest: int = 3) -> float | None:
-    """Return Spearman's rank correlation over those who have both; None of few, or if all tie.
-
-    Examples
-    --------
-    >>> rank_correlation(np.array([1.0, 2, 3, np.nan]), np.array([2.0, 4, 5, 6])) == 1
-    True
-    """
+    """Return Spearman's rank correlation over those who have both; None of few, or if all tie."""
     known = np.isfinite(one) & np.isfinite(other)
     one, other = one[known], other[known]
     if len(one) < fewest or min(np.ptp(one), np.ptp(other)) == 0:

@@ -335,13 +335,7 @@ def one_class_log_likelihood(decided: Observed, rest: IntArray, own: IntArray) -
 
 
 def log_score(q: FloatArray, y: IntArray) -> float:
-    """Return the log-likelihood of decisions under predicted probabilities.
-
-    Examples
-    --------
-    >>> round(log_score(np.array([0.5, 0.5]), np.array([0, 1])), 3)
-    -1.386
-    """
+    """Return the log-likelihood of decisions under predicted probabilities."""
     q = np.clip(q, 1e-9, 1 - 1e-9)
     return float(np.log(np.where(y == 1, q, 1 - q)).sum())
 

@@ -124,13 +124,7 @@ def _together(n_columns: int) -> list[IntArray]:
 
 
 def with_products(z: FloatArray) -> FloatArray:
-    """Return the columns, their squares and their products, standardised.
-
-    Examples
-    --------
-    >>> with_products(np.array([[1.0, 1.0], [-1.0, 2.0], [1.0, -1.0], [-3.0, -1.0]])).shape
-    (4, 5)
-    """
+    """Return the columns, their squares and their products, standardised."""
     pairs = [(a, b) for a in range(z.shape[1]) for b in range(a + 1)]
     basis = np.column_stack([z, *(z[:, a] * z[:, b] for a, b in pairs)])
     spread = basis.std(axis=0)
@@ -222,14 +216,7 @@ def mean_rates(laws: FloatArray) -> FloatArray:
 
 
 def mixed_mass(laws: FloatArray) -> FloatArray:
-    """Return the mass of p_high in equal cells under a mixture of Beta laws, at most so many.
-
-    Examples
-    --------
-    >>> mass = mixed_mass(np.array([[50.0, 50.0], [50.0, 50.0]]))
-    >>> bool(abs(mass @ CELL_MIDDLES - 0.5) < 1e-9)
-    True
-    """
+    """Return the mass of p_high in equal cells under a mixture of Beta laws, at most so many."""
     some = laws[:: -(-len(laws) // MOST_LAWS), :2]
     # Densities at the cells' midpoints: far faster than differences of the Beta integral.
     value = (some[:, :1] - 1) * np.log(CELL_MIDDLES) + (some[:, 1:] - 1) * np.log1p(-CELL_MIDDLES)

@@ -90,13 +90,7 @@ def panel_discordance(high: FloatArray, low: FloatArray, share: FloatArray) -> F
 
 
 def cells_of(value: FloatArray, mass: FloatArray, n_cells: int) -> FloatArray:
-    """Return edges of cells that hold the same mass each.
-
-    Examples
-    --------
-    >>> cells_of(np.array([0.3, 0.1, 0.2]), np.ones(3), 2)[[0, -1]].tolist()
-    [0.1, 0.3]
-    """
+    """Return edges of cells that hold the same mass each."""
     order = np.argsort(value, axis=None)
     run = np.cumsum(mass.ravel()[order])
     return np.interp(np.linspace(0, 1, n_cells + 1), run / run[-1], value.ravel()[order])

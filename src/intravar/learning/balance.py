@@ -120,13 +120,7 @@ def balance_loss(weights: FloatArray, treated: FloatArray, controls: FloatArray)
 
 
 def normalised(weights: FloatArray) -> FloatArray:
-    """Scale weights to sum to one; weights that are all zero become equal.
-
-    Examples
-    --------
-    >>> normalised(np.array([1.0, 3.0])), normalised(np.zeros(2))
-    (array([0.25, 0.75]), array([0.5, 0.5]))
-    """
+    """Scale weights to sum to one; weights that are all zero become equal."""
     total = weights.sum()
     even = np.full(len(weights), 1.0 / len(weights))
     return np.asarray(weights / total) if total else even

@@ -150,11 +150,6 @@ def pearson_residuals(y: npt.ArrayLike, probability: npt.ArrayLike) -> FloatArra
 
     Probabilities are kept at least 1e-12 away from 0 and 1, where the ratio would be 0/0 for a
     decision that agrees and infinite for one that does not.
-
-    Examples
-    --------
-    >>> pearson_residuals([1, 0], [0.5, 0.2]).tolist()
-    [1.0, -0.5]
     """
     kept = np.clip(
         np.asarray(probability, dtype=np.float64), _PROBABILITY_FLOOR, 1.0 - _PROBABILITY_FLOOR

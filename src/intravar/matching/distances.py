@@ -99,13 +99,7 @@ def hybrid_distances(memberships: FloatArray, points: FloatArray, alpha: float) 
 
 
 def covariance(covariates: FloatArray) -> FloatArray:
-    """Return the covariance of the columns; all zero for fewer than two patients.
-
-    Examples
-    --------
-    >>> covariance(np.array([[0.0], [2.0]]))
-    array([[2.]])
-    """
+    """Return the covariance of the columns; all zero for fewer than two patients."""
     n, p = covariates.shape
     if n < 2:
         return np.zeros((p, p))

@@ -87,13 +87,7 @@ COLUMNS = tuple(ResultColumn(name, **each) for name, each in _DECLARED.items())
 
 
 def typed(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Return a table with all columns of a result, in order; missing where nothing is given.
-
-    Examples
-    --------
-    >>> typed({"physician": ["Ada"], "discordance": [0.2]}).row(0)[:4]
-    ('Ada', None, 0.2, None)
-    """
+    """Return a table with all columns of a result, in order; missing where nothing is given."""
     nothing = {each.name: None for each in COLUMNS}
     given = pl.DataFrame({**nothing, **columns}).with_columns(cs.float().fill_nan(None))
     return given.select("physician", *(pl.col(each.name).cast(each.dtype) for each in COLUMNS[1:]))

@@ -210,12 +210,6 @@ def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: i
     """Return intervals of what twice the squared error tends to, in cells of patients.
 
     Nothing is held back: cells are for being compared with each other. NaN without patients.
-
-    Examples
-    --------
-    >>> bounds = cell_bound(np.full(4, 0.5), np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1]), 3)
-    >>> np.isnan(bounds.low).tolist()
-    [False, False, True]
     """
     loss = (y - prediction) ** 2
     raw = 2 * panel_means(loss, cell, n_cells)

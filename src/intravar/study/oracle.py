@@ -55,14 +55,7 @@ def oracle(cohort: Cohort) -> pl.DataFrame:
 
 
 def oracle_interval(cohort: Cohort, level: float = LEVEL) -> pl.DataFrame:
-    """Return the oracle's interval of D* for every physician, as estimators return theirs.
-
-    Examples
-    --------
-    >>> from intravar.study.simulation import simulate
-    >>> oracle_interval(simulate("score2")).columns
-    ['physician', 'low', 'high', 'standard_error']
-    """
+    """Return the oracle's interval of D* for every physician, as estimators return theirs."""
     counts = _counts(cohort)
     decided_for, n = counts.select("decided_for", "n_eligible").to_numpy().T
     ends = pl.DataFrame(discordance_interval(decided_for, n, level)._asdict()).fill_nan(None)

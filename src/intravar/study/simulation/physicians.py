@@ -46,13 +46,7 @@ class PhysicianModel(Protocol):
 
 
 def physician_names(n_physicians: int) -> tuple[str, ...]:
-    """Return P01, P02, ... with as many digits as sorting by name needs.
-
-    Examples
-    --------
-    >>> physician_names(20)[:2]
-    ('P01', 'P02')
-    """
+    """Return P01, P02, ... with as many digits as sorting by name needs."""
     digits = max(2, len(str(n_physicians)))
     return tuple(f"P{number:0{digits}d}" for number in range(1, n_physicians + 1))
 
