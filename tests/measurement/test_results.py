@@ -498,3 +498,11 @@ def test_the_machine_is_measured_in_less_than_a_second() -> None:
     begun = time.process_time()
     assert pace() > 0
     assert time.process_time() - begun < 1
+
+
+@pytest.mark.filterwarnings("error:Degrees of freedom:RuntimeWarning")
+def test_one_physician_is_measured_without_a_warning(cohort: intravar.Cohort) -> None:
+    table = cohort.to_polars(truth=False)
+    alone = table.filter(pl.col("physician") == table["physician"][0])
+    measured = intravar.measure(alone, physician="physician", decision="decision")
+    assert measured.physicians.height == 1

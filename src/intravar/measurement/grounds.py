@@ -186,7 +186,9 @@ def order_of_patients(scores: Scores) -> float | None:
     a little as well.
     """
     discordance, expected = scores.discordance, scores.columns.get("expected")
-    if expected is None or not np.nanstd(expected) >= PATIENTS_DIFFER * np.nanstd(discordance):
+    if expected is None or not all(np.isfinite(each).any() for each in (expected, discordance)):
+        return None
+    if np.nanstd(expected) < PATIENTS_DIFFER * np.nanstd(discordance):
         return None
     return rank_correlation(discordance, expected)
 
