@@ -14,8 +14,7 @@ from scipy.special import ndtr, ndtri
 from intravar.arrays import FloatArray
 from intravar.errors import InputError, unknown_name
 
-#: The covariate that says when a patient came, in whole days from the first, where time matters.
-DAY = "day"
+#: Where time matters the covariate `day` says when a patient came, in whole days from the first.
 DAYS = 730
 MIDDLE_DAY = DAYS // 2
 #: What draws come from, and what gives that of the covariate with a given name.
