@@ -318,7 +318,8 @@ def cross_fit(
     held_out = {"two classes": 0.0, "one class": 0.0}
     for k in folds:
         rest, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        inner = {name: np.empty(len(X)) for name in learners}
+        # Zeros where nothing is known: what memory happens to hold could be no number.
+        inner = {name: np.zeros(len(X)) for name in learners}
         for name, score in inner.items():
             for other in set(folds) - {k}:
                 at = fold == other
