@@ -26,8 +26,8 @@ from intravar.documents.blocks import (
     walk,
 )
 from intravar.documents.html import as_html
-from intravar.documents.measurement.cases import NOBODY_ALIKE, cases_of_each
 from intravar.documents.measurement.deciders import dots, intervals
+from intravar.documents.measurement.evidence import NOBODY_ALIKE, cases_of_each
 from intravar.documents.measurement.handover import write_measurement, write_sheets
 from intravar.documents.sheet import FEWEST_PEERS, Own, among_peers, sheet
 from intravar.documents.typesetting import as_pdf

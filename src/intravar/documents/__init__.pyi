@@ -1,8 +1,7 @@
 from .comparison import comparison_blocks
 from .html import as_fragment
-from .measurement.cases import NO_CASES, case_blocks, cases_of_each
 from .measurement.deciders import decider_table
-from .measurement.evidence import rule_blocks
+from .measurement.evidence import NO_CASES, case_blocks, cases_of_each, rule_blocks
 from .measurement.first import new_warnings, summary_lines, with_figure
 from .measurement.handover import (
     MEASUREMENT_FORMATS,

@@ -14,7 +14,7 @@ import polars as pl
 from intravar.documents import typesetting
 from intravar.documents.blocks import Block, Document, Heading, told
 from intravar.documents.html import as_html
-from intravar.documents.measurement.cases import case_blocks, cases_of_each
+from intravar.documents.measurement.evidence import case_blocks, cases_of_each
 from intravar.documents.measurement.report import report, table_document
 from intravar.documents.sheet import TOGETHER, Ends, sheet, with_figure
 from intravar.documents.workbook import as_xlsx

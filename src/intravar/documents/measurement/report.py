@@ -15,8 +15,8 @@ from intravar.documents import blocks
 from intravar.documents.blocks import Block, Heading, Paragraph, told
 from intravar.documents.charts import Labelled, known_dot
 from intravar.documents.measurement import deciders, evidence, first
-from intravar.documents.measurement.cases import NO_CASES
 from intravar.documents.measurement.deciders import axis_of, decider_table
+from intravar.documents.measurement.evidence import NO_CASES
 from intravar.estimators.base import described
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Column, Decision, Published, Strata
