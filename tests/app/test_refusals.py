@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 import intravar
 from app.conftest import ORIGIN, PORT, TOKEN, Opened
 from intravar.app.draft import Draft
-from intravar.app.job import Job
+from intravar.app.helper import Job
 from intravar.app.places import OutsideError, Places, key_of
 from intravar.app.server import ROUTES, bound, make_app
 from intravar.errors import InputError

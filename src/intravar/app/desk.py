@@ -17,8 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from intravar.app.draft import CONDITIONS, FIELDS, OPERATORS, READING, USES, Draft
-from intravar.app.helper import Helper
-from intravar.app.job import Job
+from intravar.app.helper import Helper, Job
 from intravar.app.places import Places, key_of, path_of
 from intravar.documents.html import environment
 from intravar.errors import InputError

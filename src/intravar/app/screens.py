@@ -15,7 +15,7 @@ from intravar import review as pair_review
 from intravar.app import helper
 from intravar.app.desk import Desk, Result, onward, screen
 from intravar.app.draft import DOWNLOADS, READING, Draft, on_screen, opened
-from intravar.app.job import Job
+from intravar.app.helper import Job
 from intravar.app.places import OutsideError, key_of, plain_name
 from intravar.documents.sheet import with_figure
 from intravar.errors import InputError
