@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 
 import polars as pl
@@ -43,11 +44,9 @@ def checked_shape(table: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def checked_names(names: Sequence[str], name: str) -> None:
     """Refuse two columns of one name: nobody could say which of them is meant."""
-    seen: set[str] = set()
-    for column in names:
-        if column in seen:
+    for column, times in Counter(names).items():
+        if times > 1:
             raise InputError(f"{name} has two columns '{shortened(column)}'; rename one of them")
-        seen.add(column)
 
 
 def is_plain(dtype: pl.DataType) -> bool:

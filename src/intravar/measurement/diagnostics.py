@@ -4,8 +4,6 @@ All of it is computed from everybody, small counts and all; what of it may be ha
 in `intravar.publication`, which asks for the same tables of fewer panels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -22,8 +22,6 @@ decision; the rest is never negative. With one decision it is the bound of
 :mod:`intravar.prediction.bound`. The number of differences is the sum of all decisions' bounds.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import NamedTuple
 
