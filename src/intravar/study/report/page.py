@@ -134,9 +134,10 @@ def across(results: Study) -> str | None:
     ranked, number = cells.sort("value", "method").to_dicts(), len(results.main_conditions)
     if len(ranked) < 2 or number < 2:
         return None
-    best = "{label} errs least (mean |delta| {value:.3f})".format(**ranked[0])
-    return f"Across {number} rules, {best} and " + "{label} most ({value:.3f}).".format(
-        **ranked[-1]
+    least, most = ranked[0], ranked[-1]
+    return (
+        f"Across {number} rules, {least['label']} errs least (mean |delta| {least['value']:.3f}) "
+        f"and {most['label']} most ({most['value']:.3f})."
     )
 
 
