@@ -103,8 +103,8 @@ def test_decision_with_three_values(run: Run, here: Path) -> None:
 def test_decision_with_two_unknown_values(run: Run, here: Path) -> None:
     text = "physician,decision,age\n" + ROWS.replace(",0,", ",PTCA,").replace(",1,", ",CABG,")
     assert refused_table(run, text) == (
-        "column 'decision' has the values 'CABG', 'PTCA'; say which one is the decision with "
-        "--decision-positive PTCA"
+        "column 'decision' has the values 'CABG', 'PTCA'; say which one is the decision, "
+        "for example with --decision-positive PTCA"
     )
     assert run("check", "t.csv", *COLUMNS, "--decision-positive", "CABG").code == 0
     assert refused(run, "check", "t.csv", *COLUMNS, "--decision-positive", "CABGE") == (

@@ -245,8 +245,8 @@ def _neither(name: str, values: Sequence[str]) -> InputError:
     shown = _quoted(values, 30)
     if len(values) <= 2:
         return InputError(
-            f"column '{name}' has the values {shown}; say which one is the decision with "
-            f"{option('decision_positive', values[-1])}"
+            f"column '{name}' has the values {shown}; say which one is the decision, "
+            f"for example with {option('decision_positive', values[-1])}"
         )
     return InputError(
         f"column '{name}' has {len(values):,} values ({shown}) and a decision has two; say which "

@@ -35,12 +35,13 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
         share = f"{100 * published.decision_share:.0f} %"
     n_covariates, n_coded = len(prepared.covariates), len(prepared.origin)
     coded = say("coded", n=n_coded) if n_coded != n_covariates else ""
+    used = f"{n_covariates} {agree(n_covariates, 'covariate', 'covariates')}"
     measurable = {"n": published.n_physicians_measurable, "fewest": published.min_panel}
     lines = [
         ", and ".join(sizes),
         *_panel_lines(check),
         say("decision", column=decision.column, positive=decision.positive, share=share),
-        say("covariates", n=n_covariates, coded=coded),
+        say("covariates", covariates=used, coded=coded),
         say("missing", missing=published.missing),
         *(f"dropped: {line}" for line in published.dropped),
         *([prepared.about_copies] if prepared.about_copies else []),
