@@ -120,8 +120,10 @@ def test_in_python_arguments_have_their_own_names(here: Path) -> None:
     names = {"physician": "physician", "decision": "decision"}
     with pytest.raises(InputError) as met:
         intravar.check(columns, **names)
-    assert str(met.value).endswith("the decision with decision_positive='PTCA'")
-    assert met.value.on_command_line.endswith("the decision with --decision-positive PTCA")
+    assert str(met.value).endswith("the decision, for example with decision_positive='PTCA'")
+    assert met.value.on_command_line.endswith(
+        "the decision, for example with --decision-positive PTCA"
+    )
     with pytest.raises(InputError, match="^min_panel is 1; a pair takes two"):
         intravar.measure(columns, **names, min_panel=1)
     with pytest.raises(InputError, match=r"correct it, .* or drop it with exclude=\['age'\]"):
