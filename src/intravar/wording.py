@@ -10,10 +10,8 @@ import json
 import re
 import secrets
 import shlex
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 #: What begins with the sound of a vowel, and what only looks like it.
@@ -31,6 +29,10 @@ _MARK = f"\ue000{secrets.token_hex(8)}\ue001"
 
 def declared_in(package: str, name: str) -> dict[str, Any]:
     """Return what a TOML file of a package declares: words, sentences, looks."""
+    # Loaded where it is asked for: importing intravar costs next to nothing.
+    import tomllib
+    from importlib.resources import files
+
     return tomllib.loads(files(package).joinpath(f"{name}.toml").read_text("utf-8"))
 
 
