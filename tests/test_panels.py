@@ -92,7 +92,7 @@ def test_folds_follow_from_the_panel_alone(seed, digits):
     who = np.repeat(np.arange(4), sizes)
     n = len(who)
     x, y = random.standard_normal((n, 2)).round(digits), random.integers(0, 2, n)
-    layout = Layout(("c0", "c1"), [np.unique(column) for column in x.T], True)
+    layout = Layout(("c0", "c1"), [np.unique(column) for column in x.T], True, np.zeros((2, 64)))
     fold = dealt(layout, x, y, who)
     key = [tuple(each) for each in np.column_stack([x, y])]
     for j in range(4):
@@ -105,7 +105,9 @@ def test_folds_follow_from_the_panel_alone(seed, digits):
 def test_folds_are_even_differ_by_seed_and_keep_copies_together():
     random = np.random.default_rng(1)
     x, y, one = random.standard_normal((50, 2)), random.integers(0, 2, 50), np.zeros(50, int)
-    copies, apart = (Layout(("c0", "c1"), [np.empty(0)] * 2, each) for each in (True, False))
+    copies, apart = (
+        Layout(("c0", "c1"), [np.empty(0)] * 2, each, np.zeros((2, 64))) for each in (True, False)
+    )
     assert np.bincount(dealt(copies, x, y, one)).tolist() == [10] * 5
     assert (dealt(copies, x, y, one, seed=4) != dealt(copies, x, y, one)).any()
     both = np.vstack([x, x]), np.r_[y, 1 - y], np.zeros(100, int)

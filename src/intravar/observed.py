@@ -122,6 +122,8 @@ class Observed:
     named: pl.Series
     blocks: tuple[tuple[int, ...], ...] = ()
     as_pandas: bool = False
+    #: A number per row that rows of one patient share, None where every row is another patient.
+    patient: npt.NDArray[np.uint64] | None = None
     _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -133,10 +135,12 @@ class Observed:
         blocks: Iterable[tuple[int, ...]] = (),
         *,
         keep_missing: bool = False,
+        patient: Any = None,
     ) -> Observed:
         """Check the input of `fit` and bring it into shape: arrays, lists, frames.
 
-        Missing covariates are refused unless they are kept, as NaN.
+        Missing covariates are refused unless they are kept, as NaN. `patient` identifies the
+        patient of every row, if patients may have several rows.
         """
         covariates, names = _covariates(X, keep_missing)
         _refuse_other_order({"X": X, "y": y, "physician": physician})
@@ -160,6 +164,7 @@ class Observed:
             named,
             tuple(blocks),
             is_pandas(X, y, physician),
+            patient=None if patient is None else hash_patients(_values(patient), n_patients),
         )
 
     def __len__(self) -> int:
@@ -174,6 +179,7 @@ class Observed:
             decision=self.decision[rows],
             code=code.astype(np.int64),
             named=self.named[present],
+            patient=None if self.patient is None else self.patient[rows],
             _learned={},
         )
 
@@ -238,6 +244,43 @@ class Observed:
             self._learned[key] = learner()
         learned: Learned = self._learned[key]
         return learned
+
+
+def hash_patients(patient: Any, n_rows: int) -> npt.NDArray[np.uint64] | None:
+    """Return a number per row that rows of one patient share.
+
+    The number follows from the identifier alone, so that a patient has the same one in every part
+    of a large table. A row without an identifier is a patient of its own.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), or None
+        None if no patient has a second row.
+
+    Examples
+    --------
+    >>> hash_patients(["a", "b"], 2) is None
+    True
+    >>> numbers = hash_patients(["a", "b", "a", None, None], 5)
+    >>> len(set(numbers.tolist()))
+    4
+    """
+    series = patient if isinstance(patient, pl.Series) else pl.Series(list(patient), strict=False)
+    if len(series) != n_rows:
+        raise InputError(f"patient has {len(series):,} entries for {n_rows:,} rows; one is needed")
+    identified = series.drop_nulls()
+    if identified.n_unique() == len(identified):
+        return None
+    return number_patients(series)
+
+
+def number_patients(patient: pl.Series) -> npt.NDArray[np.uint64]:
+    """Return the number of every row's patient; see :func:`hash_patients`."""
+    numbers = patient.cast(pl.String).hash(seed=0).to_numpy().copy()
+    missing = patient.is_null().to_numpy()
+    # Numbers of rows without an identifier are far apart and differ from each other.
+    numbers[missing] = np.arange(1, missing.sum() + 1, dtype=np.uint64) * np.uint64(2**40 + 15)
+    return np.asarray(numbers, dtype=np.uint64)
 
 
 def _values(column: Any) -> Any:

@@ -24,6 +24,12 @@ import numpy.typing as npt
 from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError
 from intravar.learning.boosted_trees import Bins, bin_edges, binned
+from intravar.learning.neighbours import (
+    CLUSTER_SIZE,
+    cluster_neighbours,
+    learn_mid_ranks,
+    rank_points,
+)
 from intravar.observed import Observed
 from intravar.seeds import derived_seed
 
@@ -147,7 +153,7 @@ class Panels(Observed):
     `rows` and `places` are positions of patients and physicians in the table as given; patients of
     a panel who are alike in all covariates share their `pattern`; `key` is a number by the content
     of every panel; `copies` says whether patients of a panel who are alike are copies of one
-    patient.
+    patient; `mid_ranks` are those of the bins.
     """
 
     bins: Bins
@@ -156,6 +162,7 @@ class Panels(Observed):
     pattern: HashArray
     key: HashArray
     copies: bool
+    mid_ranks: FloatArray
 
     @cached_property
     def first(self) -> IntArray:
@@ -184,12 +191,9 @@ class Panels(Observed):
             key=self.key[present],
         )
 
-    def deal(self, n_folds: int, seed: int, *names: str) -> IntArray:
-        """Deal every panel's patients to folds in turn; decisions break ties and do nothing else.
-
-        Where most patients of a panel differ, copies of one patient stay together.
-        """
-        key = mixed(np.full(1, derived_seed(seed, "folds", *names), dtype=np.uint64))
+    @cached_property
+    def _copy_positions(self) -> tuple[IntArray, IntArray]:
+        """Number of the rows that copy each other, and which of the equal rows each one is."""
         new = np.ones(len(self.y), dtype=np.bool_)
         new[1:] = (self.pattern[1:] != self.pattern[:-1]) | (self.code[1:] != self.code[:-1])
         kind = np.cumsum(new) - 1
@@ -197,29 +201,76 @@ class Panels(Observed):
         different = np.bincount(self.code[new], minlength=len(self))
         together = self.copies & (different >= RICH * self.counts[0])
         begins = new | ~together[self.code]
-        chance = mixed(self.pattern ^ mixed(key + again.astype(np.uint64) * ODD))[begins]
-        owner = self.code[begins]
-        order = np.lexsort((chance, owner))
+        return np.cumsum(begins) - 1, again
+
+    def _random_numbers(self, key: HashArray) -> HashArray:
+        """Return a number per row that looks random and follows from what the row holds.
+
+        Of equal rows each has another number. Decisions break ties and do nothing else.
+        """
+        _, again = self._copy_positions
+        return mixed(self.pattern ^ mixed(key + again.astype(np.uint64) * ODD))
+
+    def deal(
+        self, n_folds: int, seed: int, *names: str, cluster: IntArray | None = None
+    ) -> IntArray:
+        """Assign patients to folds.
+
+        All rows of one patient are in the same fold, with every physician who saw the patient.
+        Without patient identifiers the clusters of every panel are assigned in turn.
+
+        Parameters
+        ----------
+        n_folds
+            Number of folds.
+        seed, names
+            What the assignment is drawn by.
+        cluster
+            Number per row. Rows that share it are in the same fold. By default these are exact
+            copies of one patient.
+        """
+        key = mixed(np.full(1, derived_seed(seed, "folds", *names), dtype=np.uint64))
+        if self.patient is not None:
+            return np.asarray(mixed(self.patient ^ key) % np.uint64(n_folds)).astype(np.int64)
+        numbers = self._random_numbers(key)
+        if cluster is None:
+            cluster, _ = self._copy_positions
+        _, representative, place = np.unique(cluster, return_index=True, return_inverse=True)
+        owner = self.code[representative]
+        order = np.lexsort((numbers[representative], owner))
         sizes = np.bincount(owner, minlength=len(self))
         within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         panel = panel_sums(mixed(self.pattern), self.code, len(self))
         start = (mixed(panel ^ key) % np.uint64(n_folds)).astype(np.int64)
         fold = np.empty(len(owner), dtype=np.int64)
         fold[order] = (within + start[owner[order]]) % n_folds
-        return np.asarray(fold[np.cumsum(begins) - 1])
+        return np.asarray(fold[place])
+
+    def neighbour_clusters(self, largest: int = CLUSTER_SIZE) -> IntArray:
+        """Assign every row to a cluster of neighbours; see :mod:`intravar.learning.neighbours`."""
+        key = mixed(np.full(1, derived_seed(0, "neighbours"), dtype=np.uint64))
+        copy_of, _ = self._copy_positions
+        return cluster_neighbours(
+            points=rank_points(self.bins, self.mid_ranks),
+            first=self.first,
+            tie_breaker=self._random_numbers(key),
+            copy_of=copy_of,
+            largest=largest,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
     """How panels are laid out; learned once, and nothing in it belongs to a patient.
 
-    Covariates in the order in which they are looked at, where they are cut into bins, and whether
-    patients of a panel who are alike are copies of one patient.
+    Covariates in the order in which they are looked at, where they are cut into bins, whether
+    patients of a panel who are alike are copies of one patient, and the mid-ranks of the bins.
     """
 
     names: tuple[str, ...]
     edges: list[FloatArray]
     copies: bool
+    mid_ranks: FloatArray
 
     @classmethod
     def of(cls, observed: Observed) -> Layout:
@@ -232,7 +283,8 @@ class Layout:
         order = column_order(observed.covariates, code, observed.decision)
         X = np.ascontiguousarray(observed.covariates[:, order])
         names = tuple(observed.names[at] for at in order)
-        return cls(names, bin_edges(X), _alike_are_copies(X, code))
+        edges = bin_edges(X)
+        return cls(names, edges, _alike_are_copies(X, code), learn_mid_ranks(binned(X, edges)))
 
     def panels(self, observed: Observed) -> Panels:
         """Sort physicians and their patients by content.
@@ -265,12 +317,14 @@ class Layout:
             code=place[code][rows],
             named=observed.named[places],
             as_pandas=observed.as_pandas,
+            patient=None if observed.patient is None else observed.patient[rows],
             bins=np.ascontiguousarray(bins[rows]),
             rows=rows,
             places=places,
             pattern=pattern[rows],
             key=decided[places],
             copies=self.copies,
+            mid_ranks=self.mid_ranks,
         )
 
 
@@ -294,6 +348,7 @@ def in_content_order(observed: Observed) -> tuple[Observed, IntArray]:
         decision=panels.decision,
         code=panels.code,
         named=panels.named,
+        patient=panels.patient,
         _learned={},
     )
     return sorted_by_content, panels.rows

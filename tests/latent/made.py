@@ -16,7 +16,9 @@ def observed_of(x: np.ndarray, y: np.ndarray, who: np.ndarray) -> Observed:
 def panels_of(x: np.ndarray, y: np.ndarray, who: np.ndarray) -> Panels:
     """Return patients who are sorted by physician already as panels in the same order."""
     observed = observed_of(x, y, who)
-    found = Layout(observed.names, [np.empty(0)] * x.shape[1], True).panels(observed)
+    found = Layout(
+        observed.names, [np.empty(0)] * x.shape[1], True, np.zeros((x.shape[1], 64))
+    ).panels(observed)
     return replace(
         found,
         covariates=np.ascontiguousarray(x, dtype=np.float64),

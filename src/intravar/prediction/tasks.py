@@ -16,6 +16,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.learning.personal_rules import Table
 from intravar.observed import Observed
 from intravar.panels import Layout, Panels
+from intravar.prediction.dependence import Dependence, detect_dependence
 from intravar.prediction.own_forests import filled
 from intravar.seeds import stream
 
@@ -121,29 +122,40 @@ class Task(Panels):
     """Panels made ready; nothing here was learned from decisions.
 
     Columns of a personal rule with the covariate that each belongs to, and covariates without gaps.
-    The seed is that of how patients are dealt.
+    The seed is that of how patients are dealt. Rows that share a `cluster` are in one fold; they
+    are `dependent` where rows of one patient have been detected.
     """
 
     columns: FloatArray
     owner: IntArray
     filled: FloatArray
+    cluster: IntArray
+    dependent: bool
     n_folds: int
     seed: int
 
     @cached_property
     def fold(self) -> IntArray:
         """Fold of every patient."""
-        return self.deal(self.n_folds, self.seed)
+        return self.deal(self.n_folds, self.seed, cluster=self.cluster)
 
     @cached_property
     def half(self) -> BoolArray:
         """Half to which a patient belongs where models of two halves score each other."""
-        return np.asarray(self.deal(2, self.seed, "half") == 1)
+        return np.asarray(self.deal(2, self.seed, "half", cluster=self.cluster) == 1)
 
     @cached_property
     def lone_half(self) -> BoolArray:
         """Half to which a patient belongs where one half is learned from alone."""
-        return np.asarray(self.deal(2, self.seed, "part") == 1)
+        return np.asarray(self.deal(2, self.seed, "part", cluster=self.cluster) == 1)
+
+    @cached_property
+    def unit(self) -> IntArray | None:
+        """Number of the independent unit of every row; None where rows are independent."""
+        if self.patient is not None:
+            pairs = np.column_stack([self.code.astype(np.uint64), self.patient])
+            return np.unique(pairs, axis=0, return_inverse=True)[1].astype(np.int64)
+        return self.cluster if self.dependent else None
 
     @cached_property
     def sampled(self) -> BoolArray:
@@ -156,7 +168,12 @@ class Task(Panels):
 
     def take(self, rows: IntArray) -> Self:
         """Return some of the patients; physicians that are learned from stay the same."""
-        some = replace(super().take(rows), columns=self.columns[rows], filled=self.filled[rows])
+        some = replace(
+            super().take(rows),
+            columns=self.columns[rows],
+            filled=self.filled[rows],
+            cluster=self.cluster[rows],
+        )
         # Kept as it is: another set of physicians would be sampled from fewer patients.
         some.__dict__["sampled"] = self.sampled[rows]
         return some
@@ -171,26 +188,38 @@ class Task(Panels):
 
 
 class View(NamedTuple):
-    """How panels are made ready: the layout, and the scales of the columns of a rule."""
+    """How panels are made ready.
+
+    The layout, the scales of the columns of a rule, and whether rows depend on each other.
+    """
 
     layout: Layout
     scales: tuple[ColumnScale, ...]
+    dependence: Dependence
 
     @classmethod
     def of(cls, observed: Observed) -> View:
         """Learn it from checked input."""
         layout = Layout.of(observed)
-        return cls(layout, column_scales(layout.panels(observed).covariates))
+        panels = layout.panels(observed)
+        scales = column_scales(panels.covariates)
+        return cls(layout, scales, detect_dependence(panels))
 
     def task(self, observed: Observed, n_folds: int, seed: int) -> Task:
         """Make checked input ready."""
         panels = self.layout.panels(observed)
         columns, owner = scaled_columns(panels.covariates, self.scales)
+        if panels.patient is not None:
+            cluster = np.arange(panels.n_patients)
+        else:
+            cluster = panels.neighbour_clusters(self.dependence.cluster_size)
         return Task(
             **{each.name: getattr(panels, each.name) for each in fields(panels)},
             columns=columns,
             owner=owner,
             filled=filled(panels.covariates),
+            cluster=cluster,
+            dependent=self.dependence.detected,
             n_folds=n_folds,
             seed=seed,
         )
