@@ -23,7 +23,7 @@ from intravar.estimators.noise import noise_of
 from intravar.learning import personal_rules
 from intravar.observed import Observed
 from intravar.prediction import candidates, held_out
-from intravar.prediction.bound import learn_reader
+from intravar.prediction.bound import Shrinkage, learn_reader
 from intravar.prediction.candidates import common_trees
 from intravar.study.simulation import find_condition
 from reference.simulation import noise_truth
@@ -76,7 +76,7 @@ PARTS: dict[str, tuple[str, Callable[[], Any]]] = {
     "colleagues": ("stress-two-camps", lambda: _without(candidates.COLLEAGUES)),
     "chance held back": (
         "stress-two-camps-small",
-        _set(held_out, "learn_reader", partial(learn_reader, least_kept=1.0)),
+        _set(held_out, "learn_reader", partial(learn_reader, shrinkage=Shrinkage(least_kept=1.0))),
     ),
     "rules from all patients": (
         "stress-personal-weights-small",

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from intravar.learning.boosted_trees import MISSING_BIN, Rates, bin_edges, binned
 from intravar.learning.personal_rules import Table, fit_rules, start_hyper
-from intravar.prediction.bound import Left, bound, cell_bound, learn_reader, losses_of
+from intravar.prediction.bound import (
+    Left,
+    Shrinkage,
+    bound,
+    cell_bound,
+    learn_reader,
+    losses_of,
+    share_of,
+)
 from intravar.prediction.candidates import grown, summed
 from intravar.prediction.own_forests import LEAST_LEAF, SEED, own_forests
 from intravar.prediction.tasks import column_scales, scaled_columns
@@ -111,6 +119,38 @@ def test_losses_are_read_of_any_panel(asked):
         losses_of(np.full(1, 0.5), np.ones(1, dtype=np.int64), np.ones(1, int), 3), None
     )
     assert np.isfinite(empty.score).all()
+
+
+def example_losses():
+    random = np.random.default_rng(6)
+    code = np.repeat(np.arange(12), 30)
+    q = random.uniform(0.05, 0.95, 360)
+    y = (random.random(360) < 0.7 * q + 0.3 * random.random(12)[code]).astype(np.int64)
+    return losses_of(q, y, code, 12)
+
+
+def test_bound_without_shrinkage_is_the_raw_error():
+    losses = example_losses()
+    raw = bound(losses, shrinkage=Shrinkage(least_kept=1.0))
+    assert raw.score == pytest.approx(raw.raw, rel=1e-12)
+    assert np.ptp(bound(losses).score) < np.ptp(raw.score)
+
+
+def test_own_rules_have_no_share_when_its_prior_deviation_is_zero():
+    wrong = np.linspace(-0.3, 0.3, 40)
+    error = np.full(40, 0.01)
+    shared = np.zeros(40)
+    assert share_of(wrong, wrong, error, shared, Shrinkage(share_sd=0.0)) == 0.0
+    assert share_of(wrong, wrong, error, shared, Shrinkage(share_sd=1.0)) > 0.9
+
+
+def test_variance_of_losses_is_the_physicians_alone_without_pooled_patients():
+    losses = example_losses()
+    found = bound(losses, shrinkage=Shrinkage(least_kept=1.0, spread_patients=0.0))
+    loss = losses.loss[:30]
+    share = loss.mean()
+    trials = 30 * share * (1 - share) / loss.var(ddof=1)
+    assert found.effective[0] == pytest.approx(trials, rel=1e-12)
 
 
 def test_a_cell_without_patients_has_no_bound():

@@ -24,7 +24,7 @@ from intravar.inference.shrinkage import shrink
 from intravar.observed import Observed, as_they_came, is_pandas, physician_or_groups
 from intravar.panels import Layout
 from intravar.prediction import several as models
-from intravar.prediction.bound import Bound, bound, losses_of, panel_means
+from intravar.prediction.bound import Bound, Shrinkage, bound, losses_of, panel_means
 from intravar.tables import hundred, number
 
 N_FOLDS = 5
@@ -270,7 +270,9 @@ def _of_decision(
     code, y = predicted.code[rows], predicted.decided[rows, k]
     alone = np.minimum(predicted.alone[k], 0.5)
     # Chance is held back in full: this is an estimate, beside the bound that is none.
-    shrunk = bound(losses_of(across.predicted[rows, k], y, code, J), least_kept=0.0)
+    shrunk = bound(
+        losses_of(across.predicted[rows, k], y, code, J), shrinkage=Shrinkage(least_kept=0.0)
+    )
     given = np.full(J, np.nan)
     if k:
         before = positions(predicted.decided[complete, :k])

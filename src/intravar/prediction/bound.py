@@ -21,6 +21,7 @@ Fay and Herriot, J Am Stat Assoc 1979;74:269-277 (a direct estimate of every are
 what a model expects there).
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,32 @@ SHARE_SD = 0.5
 #: errors also hold what is still to be learned, which the other expectation rightly leaves out.
 TAKEN_OFF = 0.5
 _TINY = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shrinkage:
+    """Constants of the shrinkage of physicians' scores.
+
+    Parameters
+    ----------
+    least_kept
+        Smallest weight of the observed error beyond the expected one; 1 for no shrinkage.
+    taken_off
+        Share of the covariance with the same decisions that is subtracted when the weight of the
+        expectation of physicians' own rules is estimated.
+    share_sd
+        Prior standard deviation of that weight around 0.
+    spread_patients
+        Number of patients that the pooled variance of losses counts as in a physician's variance.
+    """
+
+    least_kept: float = LEAST_KEPT
+    taken_off: float = TAKEN_OFF
+    share_sd: float = SHARE_SD
+    spread_patients: float = SPREAD_PATIENTS
+
+
+DEFAULT_SHRINKAGE = Shrinkage()
 
 
 class Left(NamedTuple):
@@ -115,6 +142,7 @@ class LossReader(NamedTuple):
     between: float = 0.0
     mean: float = 0.0
     least_kept: float = 1.0
+    spread_patients: float = SPREAD_PATIENTS
 
     def of(self, losses: Losses, left: FloatArray | None) -> Bound:
         """Return the bound of every physician; `left` is what their own rules leave.
@@ -131,7 +159,10 @@ class LossReader(NamedTuple):
             kept = np.maximum(self.between / (self.between + variance), self.least_kept)
             held = expected + (self.mean + kept * (raw - expected - self.mean))
             score = np.where(error > _TINY, np.maximum(held, 0.0), raw)
-        return Bound(score, raw, _effective(losses.loss, score / 2, losses.code, self.usual))
+        effective = _effective(
+            losses.loss, score / 2, losses.code, self.usual, self.spread_patients
+        )
+        return Bound(score, raw, effective)
 
 
 def panel_means(values: FloatArray, code: IntArray, n_physicians: int) -> FloatArray:
@@ -147,11 +178,12 @@ def losses_of(q: FloatArray, y: IntArray, code: IntArray, n_physicians: int) -> 
     return Losses(expected, wrong, variance, (y - q) ** 2, code, n_physicians)
 
 
-def bound(losses: Losses, left: Left | None = None, least_kept: float = LEAST_KEPT) -> Bound:
+def bound(
+    losses: Losses, left: Left | None = None, shrinkage: Shrinkage = DEFAULT_SHRINKAGE
+) -> Bound:
     """Return the bound of every physician from losses of predictions; NaN without patients.
 
-    What every physician's own rule leaves is not asked by default. `least_kept` is the share of by
-    how much predictions are wrong that chance never explains away.
+    What every physician's own rule leaves is not asked by default.
 
     Examples
     --------
@@ -159,14 +191,14 @@ def bound(losses: Losses, left: Left | None = None, least_kept: float = LEAST_KE
     >>> bound(losses).score.tolist()
     [0.5, 0.5]
     """
-    reader = learn_reader(losses, left, least_kept)
+    reader = learn_reader(losses, left, shrinkage)
     read = reader.of(losses, None if left is None else left.value)
     there = np.bincount(losses.code, minlength=losses.n_physicians) > 0
     return Bound(*(np.where(there, each, np.nan) for each in read))
 
 
 def learn_reader(
-    losses: Losses, left: Left | None = None, least_kept: float = LEAST_KEPT
+    losses: Losses, left: Left | None = None, shrinkage: Shrinkage = DEFAULT_SHRINKAGE
 ) -> LossReader:
     """Learn from all physicians with patients how to read the losses of one."""
     expected, wrong, error = losses.by_panel()
@@ -174,19 +206,25 @@ def learn_reader(
     wrong, error = wrong[there], error[there]
     usual = _usual(*losses[3:])
     if len(error) < 2 or (error <= _TINY).any():
-        return LossReader(usual)
+        return LossReader(usual, spread_patients=shrinkage.spread_patients)
     share = 0.0
     if left is not None:
         other = (left.value - expected)[there]
-        share = share_of(other, wrong, error, left.shared[there])
+        share = share_of(other, wrong, error, left.shared[there], shrinkage)
         wrong = wrong - share * other
     tau2 = between_variance(wrong, error)
     weight = 1 / (error**2 + tau2)
     mean = float(np.sum(weight * wrong) / np.sum(weight))
-    return LossReader(usual, share, tau2, mean, least_kept)
+    return LossReader(usual, share, tau2, mean, shrinkage.least_kept, shrinkage.spread_patients)
 
 
-def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: FloatArray) -> float:
+def share_of(
+    other: FloatArray,
+    wrong: FloatArray,
+    error: FloatArray,
+    shared: FloatArray,
+    shrinkage: Shrinkage = DEFAULT_SHRINKAGE,
+) -> float:
     """Return the share, 0 to 1, of another expectation that accounts best for the squared errors.
 
     Per physician: `other` is by how much the other expectation differs, `wrong` and `error` are
@@ -200,10 +238,13 @@ def share_of(other: FloatArray, wrong: FloatArray, error: FloatArray, shared: Fl
     >>> round(share_of(wrong, wrong, error, shared), 2), share_of(-wrong, wrong, error, shared)
     (0.91, 0.0)
     """
+    if shrinkage.share_sd == 0:
+        return 0.0
     weight = 1 / (error**2 + between_variance(wrong, error))
     along = other - float(weight @ other / weight.sum())
-    numerator = float(weight @ (along * wrong - TAKEN_OFF * shared))
-    return float(np.clip(numerator / (float(weight @ along**2) + SHARE_SD**-2), 0.0, 1.0))
+    numerator = float(weight @ (along * wrong - shrinkage.taken_off * shared))
+    denominator = float(weight @ along**2) + shrinkage.share_sd**-2
+    return float(np.clip(numerator / denominator, 0.0, 1.0))
 
 
 def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: int) -> Interval:
@@ -214,7 +255,8 @@ def cell_bound(prediction: FloatArray, y: FloatArray, cell: IntArray, n_cells: i
     loss = (y - prediction) ** 2
     raw = 2 * panel_means(loss, cell, n_cells)
     raw = np.where(np.bincount(cell, minlength=n_cells) > 0, raw, np.nan)
-    effective = _effective(loss, raw / 2, cell, _usual(loss, cell, n_cells))
+    usual = _usual(loss, cell, n_cells)
+    effective = _effective(loss, raw / 2, cell, usual, SPREAD_PATIENTS)
     return Bound(raw, raw, effective).interval(LEVEL)
 
 
@@ -236,10 +278,13 @@ def _usual(loss: FloatArray, code: IntArray, n_physicians: int) -> float:
     return float(square.sum() / max(float((size * binomial).sum()), _TINY))
 
 
-def _effective(loss: FloatArray, share: FloatArray, code: IntArray, usual: float) -> FloatArray:
+def _effective(
+    loss: FloatArray, share: FloatArray, code: IntArray, usual: float, spread_patients: float
+) -> FloatArray:
     """Return how many yes-or-no trials with this share have a mean as sure as these losses."""
     size, square, binomial = _spread(loss, code, len(share))
-    spread = (square + SPREAD_PATIENTS * usual * binomial) / (size - 1 + SPREAD_PATIENTS)
+    degrees = np.maximum(size - 1 + spread_patients, 1.0)
+    spread = (square + spread_patients * usual * binomial) / degrees
     trials = size * share * (1 - share) / np.maximum(spread, _TINY)
     # Losses within 0 and 1 are at least as sure as yes or no.
     return np.asarray(np.clip(trials, size, 1e3 * size))
