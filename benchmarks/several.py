@@ -19,7 +19,7 @@ from scipy.stats import spearmanr
 from intravar.arrays import FloatArray
 from intravar.estimators.several import PredictedDecisions, predict_decisions, several_of
 from intravar.inference import assess
-from intravar.prediction.bound import Bound, bound, losses_of, panel_means
+from intravar.prediction.bound import bound, losses_of, panel_means
 from intravar.prediction.several import Logits, fit_effects
 from intravar.study.cohort import Cohort
 from intravar.study.oracle import oracle_several
@@ -146,9 +146,7 @@ def _alone(predicted: PredictedDecisions, k: int) -> tuple[FloatArray, FloatArra
             "score": score,
             "low": low,
             "high": high,
-            "standard_error": Bound(score, found.raw, found.effective)
-            .interval(0.95)
-            .standard_error,
+            "standard_error": found._replace(score=score).interval(0.95).standard_error,
         }
     )
     return found.raw, assess(profile).table["shrunken"].to_numpy()

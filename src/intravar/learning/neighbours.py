@@ -19,6 +19,7 @@ Roberts et al., Cross-validation strategies for data with temporal, spatial, hie
 phylogenetic structure, Ecography 2017;40:913-929 (blocks of neighbours as folds).
 """
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -104,7 +105,7 @@ def cluster_neighbours(
     [0, 1, 0, 1]
     """
     cluster = np.empty(len(points), dtype=np.int64)
-    for begin, end in zip(first[:-1], first[1:], strict=True):
+    for begin, end in itertools.pairwise(first):
         panel = np.arange(begin, end)
         shuffled = panel[np.argsort(tie_breaker[begin:end], kind="stable")]
         for block in divide_panel(points, shuffled):

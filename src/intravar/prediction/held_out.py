@@ -29,7 +29,15 @@ from intravar.inference.intervals import LEVEL, Interval, TwoHalves
 from intravar.learning.boosted_trees import Trees
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.observed import Observed
-from intravar.prediction.bound import Bound, Losses, LossReader, bound, learn_reader, losses_of
+from intravar.prediction.bound import (
+    Bound,
+    Losses,
+    LossReader,
+    bound,
+    cap_at_rates,
+    learn_reader,
+    losses_of,
+)
 from intravar.prediction.candidates import (
     Candidates,
     Level,
@@ -234,7 +242,8 @@ class PredictionCommon(NamedTuple):
     def bound(self, task: Task, predicted: Predicted) -> Bound:
         """Return the bound of every panel, each from the own patients alone."""
         left = None if self.own_rules is None else self.own_rules.left(task, predicted.pooled)
-        return self.reader.of(_losses_of(task, predicted.personal), left)
+        losses = _losses_of(task, predicted.personal)
+        return cap_at_rates(self.reader.of(losses, left), losses, task.y)
 
 
 def learn_predictions(
@@ -269,7 +278,7 @@ def learn_predictions(
 
 
 def _losses_of(task: Task, prediction: FloatArray) -> Losses:
-    return losses_of(prediction, task.y, task.code, len(task))
+    return losses_of(prediction, task.y, task.code, len(task), unit=task.unit)
 
 
 def _averaged(deals: Sequence[Predicted]) -> Predicted:
@@ -355,7 +364,8 @@ def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> F
     """
     some = task.take(rows)
     _, left = learn_own_rules(some, own[rows], pooled[rows], task.seed)
-    limit = bound(_losses_of(some, own[rows]), left)
+    losses = _losses_of(some, own[rows])
+    limit = cap_at_rates(bound(losses, left), losses, some.y)
     score = np.where(some.counts[0] >= 2, limit.score, np.nan)
     columns = np.full((4, len(task)), np.nan)
     columns[:, some.places] = [score, *limit.interval(LEVEL)]
