@@ -122,8 +122,11 @@ class Observed:
     named: pl.Series
     blocks: tuple[tuple[int, ...], ...] = ()
     as_pandas: bool = False
-    #: A number per row that rows of one patient share, None where every row is another patient.
+    #: A number per row that rows of one patient share; None if no patient has several rows, or if
+    #: patients are not identified.
     patient: npt.NDArray[np.uint64] | None = None
+    #: Whether patients are identified.
+    patients_known: bool = False
     _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -165,6 +168,7 @@ class Observed:
             tuple(blocks),
             is_pandas(X, y, physician),
             patient=None if patient is None else hash_patients(_values(patient), n_patients),
+            patients_known=patient is not None,
         )
 
     def __len__(self) -> int:
@@ -249,9 +253,6 @@ class Observed:
 def hash_patients(patient: Any, n_rows: int) -> npt.NDArray[np.uint64] | None:
     """Return a number per row that rows of one patient share.
 
-    The number follows from the identifier alone, so that a patient has the same one in every part
-    of a large table. A row without an identifier is a patient of its own.
-
     Returns
     -------
     ndarray of shape (n_rows,), or None
@@ -268,16 +269,19 @@ def hash_patients(patient: Any, n_rows: int) -> npt.NDArray[np.uint64] | None:
     series = patient if isinstance(patient, pl.Series) else pl.Series(list(patient), strict=False)
     if len(series) != n_rows:
         raise InputError(f"patient has {len(series):,} entries for {n_rows:,} rows; one is needed")
-    identified = series.drop_nulls()
-    if identified.n_unique() == len(identified):
-        return None
-    return number_patients(series)
+    numbers = number_patients(series)
+    return numbers if len(np.unique(numbers)) < n_rows else None
 
 
 def number_patients(patient: pl.Series) -> npt.NDArray[np.uint64]:
-    """Return the number of every row's patient; see :func:`hash_patients`."""
-    numbers = patient.cast(pl.String).hash(seed=0).to_numpy().copy()
-    missing = patient.is_null().to_numpy()
+    """Return the number of every row's patient.
+
+    The number follows from the text of the identifier alone, so that a patient has the same one in
+    every part of a large table. A row without an identifier is a patient of its own.
+    """
+    texts = patient.cast(pl.String)
+    missing = (texts.is_null() | (texts.str.strip_chars() == "")).to_numpy()
+    numbers = texts.hash(seed=0).to_numpy().copy()
     # Numbers of rows without an identifier are far apart and differ from each other.
     numbers[missing] = np.arange(1, missing.sum() + 1, dtype=np.uint64) * np.uint64(2**40 + 15)
     return np.asarray(numbers, dtype=np.uint64)

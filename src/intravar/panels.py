@@ -318,6 +318,7 @@ class Layout:
             named=observed.named[places],
             as_pandas=observed.as_pandas,
             patient=None if observed.patient is None else observed.patient[rows],
+            patients_known=observed.patients_known,
             bins=np.ascontiguousarray(bins[rows]),
             rows=rows,
             places=places,

@@ -113,8 +113,8 @@ class Request:
     )
     patient: str | None = _columns("Column that names the patient. Default: found out by its name.")
     case: str | None = _columns("Column that says which case was seen, if some were seen twice.")
-    repeated: Repeated = _columns(  # noqa: RUF009
-        "Copies of rows and patients who come again: counted once, or all.", "once"
+    repeated: Repeated | None = _columns(  # noqa: RUF009
+        "Repeated rows: once or all. Default: all visits of identified patients, copies once."
     )
     where: str | None = _population(
         'Which patients are meant: "age >= 75 and diabetes = 1". Default: all.'
@@ -166,7 +166,8 @@ class Request:
             if not getattr(self, name):
                 raise InputError(f"{option(name)} is not given; name a column of the table")
         for name, (what, known) in _POLICIES.items():
-            if (given := getattr(self, name)) not in known:
+            given = getattr(self, name)
+            if given is not None and given not in known:
                 raise unknown_name(what, given, known, remedy=", ".join(known))
         for name, (fits, remedy) in _LIMITS.items():
             if not fits(value := getattr(self, name)):

@@ -1,5 +1,6 @@
 """Copies of rows and patients who come again are found; patients alike by chance are not."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -101,10 +102,10 @@ def test_whoever_has_no_number_is_a_patient_apart() -> None:
     assert found(table.rename({"patient_id": "x"}), patient="x").group.max() == 10
 
 
-def test_every_patient_of_a_physician_counts_once() -> None:
+def _visits(n: int = 300) -> pl.DataFrame:
+    """Return a table in which every patient has two rows."""
     random = np.random.default_rng(3)
-    n = 300
-    table = pl.DataFrame(
+    return pl.DataFrame(
         {
             "doctor": random.integers(0, 3, n),
             "drug": random.integers(0, 2, n),
@@ -112,12 +113,67 @@ def test_every_patient_of_a_physician_counts_once() -> None:
             "patient_id": np.arange(n) // 2,
         }
     )
-    asked = {"physician": "doctor", "decision": "drug"}
+
+
+def test_all_visits_of_identified_patients_are_used_by_default() -> None:
+    table = _visits()
+
+    prepared = check(table, physician="doctor", decision="drug").prepared
+
+    assert prepared.observed.n_patients == table.height
+    assert not prepared.dropped
+    patient = table["patient_id"].to_numpy()[prepared.rows]
+    assert prepared.observed.patient is not None
+    pairs = np.column_stack([patient, prepared.observed.patient])
+    assert len(np.unique(pairs, axis=0)) == len(np.unique(patient))
+
+
+def test_methods_that_pair_rows_use_one_visit_of_every_patient() -> None:
+    table = _visits()
+    asked = {"physician": "doctor", "decision": "drug", "method": "euclidean"}
+
+    prepared = check(table, **asked).prepared
+
+    assert prepared.observed.n_patients == table.select("doctor", "patient_id").n_unique()
+    with pytest.raises(InputError, match="several visits of one patient"):
+        check(table, **asked, patient="patient_id", repeated="all")
+
+
+@pytest.mark.parametrize("ids", ["long", "leading zeros", "exponents"])
+def test_identifiers_of_patients_are_texts(ids: str, tmp_path: Path) -> None:
+    n = 400
+    random = np.random.default_rng(1)
+    written = {
+        "long": [str(40_000_000_000_000_000_000 + i) for i in range(n)],
+        "leading zeros": [f"{'0' * (1 + i % 2)}{160 + i // 2}" for i in range(n)],
+        "exponents": [f"{160 + i // 2}{'E0' * (i % 2)}" for i in range(n)],
+    }
+    table = pl.DataFrame(
+        {
+            "physician": random.integers(0, 4, n),
+            "decision": random.integers(0, 2, n),
+            "age": random.normal(60, 9, n),
+            "patient_id": written[ids],
+        }
+    )
+    table.write_csv(tmp_path / "t.csv")
+
+    for source in (tmp_path / "t.csv", table):
+        asked = {"physician": "physician", "decision": "decision", "repeated": "once"}
+        prepared = check(source, **asked).prepared
+        assert prepared.observed.n_patients == n
+        assert prepared.observed.patient is None
+
+
+def test_every_patient_of_a_physician_counts_once() -> None:
+    n = 300
+    table = _visits(n)
+    asked = {"physician": "doctor", "decision": "drug", "repeated": "once"}
     once = check(table, **asked).prepared
     pairs = table.select("doctor", "patient_id")
     assert once.observed.n_patients == pairs.n_unique()
     assert once.dropped == {AGAIN: n - pairs.n_unique()}
-    assert check(table, **asked, repeated="all").prepared.observed.n_patients == n
+    assert check(table, **asked | {"repeated": "all"}).prepared.observed.n_patients == n
     named = table.rename({"patient_id": "whoever"})
     assert check(named, **asked, patient="whoever").prepared.observed.n_patients == pairs.n_unique()
     five = check(pl.concat([table] * 5), **asked).prepared

@@ -110,6 +110,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     accepts_missing: ClassVar[bool] = False
     #: Whether every decision is predicted without it: subgroups and periods are compared by that.
     predicts: ClassVar[bool] = False
+    #: Whether rows of one patient are told from rows of different patients.
+    uses_patients: ClassVar[bool] = False
     #: Methods with the same word learn something in common and are best run together.
     shares: ClassVar[str] = "distances"
     #: What fitting takes: passes over all values, pairings of every panel, forests.

@@ -1,7 +1,7 @@
 """How well a physician can be predicted: an upper bound of discordance, whatever the rule."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,7 @@ from intravar.estimators.base import TOO_FEW_PATIENTS, CommonEstimator, Size, Wo
 from intravar.estimators.evidence import Predictions, with_n_apart
 from intravar.inference.intervals import Interval, TwoHalves
 from intravar.learning.boosted_trees import MOST_SEEN
-from intravar.observed import Observed
+from intravar.observed import Observed, physician_or_groups
 from intravar.prediction import held_out
 from intravar.prediction.bound import Bound, cell_bound, panel_means
 from intravar.prediction.candidates import MOST as MOST_TREES
@@ -78,6 +78,9 @@ class Predictability(CommonEstimator):
         P(yes) per patient, never informed by the patient's own decision.
     pooled_
         The same of the physicians on the whole.
+    dependence_
+        Result of the test of whether rows belong to the same patients, see
+        :class:`intravar.prediction.dependence.Dependence`.
     candidates_
         Held-out log-likelihood per patient, by candidate; `best` is what was used.
 
@@ -97,11 +100,41 @@ class Predictability(CommonEstimator):
     shares = "prediction"
     accepts_missing = True
     predicts = True
+    uses_patients = True
     most = 0.5
 
     n_folds: int = 5
     n_jobs: int | None = None
     random_state: int = 0
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        physician: Any = None,
+        *,
+        groups: Any = None,
+        patient: Any = None,
+    ) -> Self:
+        """Score every physician.
+
+        Parameters
+        ----------
+        X
+            Covariates, one row per visit: a NumPy array, or a pandas, polars or other frame that
+            narwhals reads. Values may be missing.
+        y
+            Decision of every row, 0 or 1.
+        physician, groups
+            Physician of every row; give it as either.
+        patient
+            Patient of every row. All rows of one patient are predicted from other patients, and
+            patients instead of rows count as independent. By default rows of one physician that
+            are close to each other are held out together, and a test looks for repeated patients.
+        """
+        who = physician_or_groups(physician, groups)
+        observed = Observed.of(X, y, who, keep_missing=True, patient=patient)
+        return self.fit_observed(observed)
 
     def _learn(self, observed: Observed) -> tuple[held_out.PredictionCommon, held_out.HandedIn]:
         if self.n_folds < 3:
@@ -134,6 +167,7 @@ class Predictability(CommonEstimator):
                 name: float(log_likelihood(values, task.y).mean())
                 for name, values in predicted.by_candidate.items()
             }
+        self.dependence_ = common.view.dependence
         enough = self.n_patients_ >= 2
         self.reason_ = [None if ok else TOO_FEW_PATIENTS for ok in enough]
         score, *others = (task.by_physician(part) for part in bound)

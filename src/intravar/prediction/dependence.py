@@ -18,7 +18,7 @@ dependence, which is why nearness is asked for too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,18 +42,25 @@ MOST_TESTED = 8_000
 MOST_COVARIATES = 30
 #: Smaller panels have too few neighbours.
 SMALLEST_PANEL = 12
-#: The farther neighbour to which the nearest one is related. A patient rarely has so many visits.
+#: Ranks of the farther neighbour to which the nearest one is related: this one, and half of the
+#: panel, which no other visit of the same patient reaches.
 FARTHER = 15
 #: A nearest neighbour at less than this part of the distance elsewhere is a close one.
 CLOSE = 0.5
 #: Share of rows with a relative from which on a table is suspicious.
 SMALLEST_SHARE = 0.05
-#: Rise of the forest's loss, as a share of pairs, from which on decisions depend on each other.
-SMALLEST_RISE = 0.02
+#: Largest clusters that are tried, and the rise of the forest's loss, as a share of pairs, from
+#: which on decisions depend on each other. Larger clusters also take away patients from whom the
+#: forest learns rightly, which alone raises its loss by up to 0.03, 0.05 and 0.08.
+SMALLEST_RISE = {CLUSTER_SIZE: 0.03, 12: 0.06, 30: 0.12, 75: 0.12}
+#: A larger cluster is used if it raises the loss by this much more.
+FURTHER_RISE = 0.04
+#: No cluster is larger than this part of a usual panel.
+LARGEST_PART = 0.25
 #: Standard errors that both must exceed.
 STANDARD_ERRORS = 4.0
 #: Without other physicians there is no nearness to compare; the rise must be larger then.
-SMALLEST_RISE_ALONE = 0.05
+RISE_ALONE = 0.03
 N_FOLDS = 5
 
 
@@ -70,16 +77,14 @@ class Dependence:
         row.
     detected
         Whether rows depend on each other.
+    cluster_size
+        Largest cluster of neighbours to be held out together.
     """
 
     share: float = 0.0
     rise: float = 0.0
     detected: bool = False
-
-    @property
-    def cluster_size(self) -> int:
-        """Largest cluster of neighbours to be held out together."""
-        return LARGE_CLUSTER_SIZE if self.detected else CLUSTER_SIZE
+    cluster_size: int = CLUSTER_SIZE
 
 
 def detect_dependence(panels: Panels) -> Dependence:
@@ -92,25 +97,40 @@ def detect_dependence(panels: Panels) -> Dependence:
     panels
         Patients of all physicians, in the order by content.
     """
-    if panels.patient is not None or panels.y.min() == panels.y.max():
+    if panels.patients_known or panels.y.min() == panels.y.max():
         return Dependence()
     tested = _draw_panels(panels)
     if tested is None:
         return Dependence()
-    share, share_error = _share_of_relatives(panels, tested)
     several = len(panels) > 1
+    share, share_error = _share_of_relatives(panels, tested)
     if several and not _exceeds(share, share_error, SMALLEST_SHARE):
         return Dependence(share=max(share, 0.0))
-    sample = panels.take(tested)
-    cluster = sample.neighbour_clusters()
-    rise = _forest_loss(sample, cluster) - _forest_loss(sample, None)
-    error = standard_error_of_mean(rise, cluster)
-    smallest = SMALLEST_RISE if several else SMALLEST_RISE_ALONE
-    return Dependence(
-        share=max(share, 0.0),
-        rise=float(rise.mean()),
-        detected=_exceeds(float(rise.mean()), error, smallest),
-    )
+    return _forest_test(panels.take(tested), share=max(share, 0.0), several=several)
+
+
+def _forest_test(sample: Panels, *, share: float, several: bool) -> Dependence:
+    """Test whether decisions of neighbours depend on each other, in clusters of growing size."""
+    from_copies = _forest_loss(sample, None)
+    largest = LARGEST_PART * float(np.median(sample.counts[0]))
+    result = Dependence(share=share)
+    for size, smallest in SMALLEST_RISE.items():
+        if size > max(largest, CLUSTER_SIZE):
+            break
+        cluster = sample.neighbour_clusters(size)
+        loss = _forest_loss(sample, cluster) - from_copies
+        rise = float(loss.mean())
+        threshold = smallest if several else smallest + RISE_ALONE
+        exceeds = _exceeds(rise, standard_error_of_mean(loss, cluster), threshold)
+        if result.detected and rise < result.rise + FURTHER_RISE:
+            break
+        if exceeds or result.detected:
+            result = Dependence(share=share, rise=rise, detected=True, cluster_size=size)
+        elif rise > result.rise:
+            result = Dependence(share=share, rise=rise)
+    if result.detected and result.cluster_size < LARGE_CLUSTER_SIZE:
+        return replace(result, cluster_size=LARGE_CLUSTER_SIZE)
+    return result
 
 
 def _exceeds(value: float, error: float, smallest: float) -> bool:
@@ -133,7 +153,7 @@ def _share_of_relatives(panels: Panels, tested: IntArray) -> tuple[float, float]
     """Return the share of rows with an unusually close neighbour, and its standard error."""
     random = stream(0, "dependence", "others")
     points = rank_points(panels.bins, panels.mid_ranks)
-    signs = []
+    nearness = []
     owners = []
     for physician in np.unique(panels.code[tested]):
         others = np.flatnonzero(panels.code != physician)
@@ -143,22 +163,28 @@ def _share_of_relatives(panels: Panels, tested: IntArray) -> tuple[float, float]
             if len(block) < SMALLEST_PANEL:
                 continue
             compared = random.choice(others, len(block), replace=len(others) < len(block))
-            signs.append(_compare_nearness(points[block], points[compared]))
+            nearness.append(_compare_nearness(points[block], points[compared]))
             owners.append(np.full(len(block), physician))
-    if not signs:
+    if not nearness:
         return 0.0, float("inf")
-    sign = np.concatenate(signs)
-    return float(sign.mean()), standard_error_of_mean(sign, np.concatenate(owners))
+    owner = np.concatenate(owners)
+    by_rank = np.concatenate(nearness).T
+    highest = by_rank[int(np.argmax(by_rank.mean(axis=1)))]
+    return float(highest.mean()), standard_error_of_mean(highest, owner)
 
 
 def _compare_nearness(own: FloatArray, others: FloatArray) -> FloatArray:
-    """Return 1 where the nearest neighbour is close in the panel, -1 where it is elsewhere."""
-    farther = min(FARTHER, len(own) // 2)
-    within = neighbour_distances(own, own, (1, farther), same=True)
-    across = neighbour_distances(own, others, (1, farther), same=False)
+    """Return 1 where the nearest neighbour is close in the panel, -1 where it is elsewhere.
+
+    One column for each farther neighbour that the distance is related to.
+    """
+    half = len(own) // 2
+    ranks = (1, min(FARTHER, half), half)
+    within = neighbour_distances(own, own, ranks, same=True)
+    across = neighbour_distances(own, others, ranks, same=False)
     # Products instead of ratios: distances may be zero.
-    inside = within[:, 0] * across[:, 1]
-    outside = across[:, 0] * within[:, 1]
+    inside = within[:, :1] * across[:, 1:]
+    outside = across[:, :1] * within[:, 1:]
     return (inside < CLOSE * outside).astype(np.float64) - (outside < CLOSE * inside)
 
 

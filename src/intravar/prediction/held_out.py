@@ -150,28 +150,55 @@ def _put_together(folds: Sequence[Fold], task: Task, levels: Mapping[int, Level]
 
 
 def predict_shares(
-    y: IntArray, code: IntArray, n_physicians: int, n_others: int, n_yes: IntArray | int
+    y: IntArray,
+    code: IntArray,
+    n_physicians: int,
+    *,
+    n_others: IntArray | int,
+    n_yes: IntArray | int,
+    unit: IntArray | None = None,
 ) -> Predicted:
     """Predict by shares instead of rules: too few patients, or one decision for all.
 
-    That is the share of the physician's other patients decided for, drawn towards the share of all
-    `n_others` patients learned from, `n_yes` of them decided for, and that drawn towards one half.
-    A patient who was learned from is left out of both counts.
+    The share is that of "yes" among the physician's other patients, shrunk towards the share among
+    the `n_others` patients learned from, `n_yes` of whom got a "yes", and that towards one half.
+
+    Parameters
+    ----------
+    y, code
+        Decision and physician of every row.
+    n_physicians
+        Number of physicians.
+    n_others, n_yes
+        Number of rows learned from, and of those with a "yes". A row that was learned from is left
+        out of both, together with the other rows of its unit.
+    unit
+        Independent unit of every row, if rows depend on each other.
 
     Examples
     --------
     >>> y, one = np.array([1, 1, 0]), np.zeros(3, dtype=np.int64)
-    >>> predict_shares(y, one, 1, 2, 2 - y).personal.round(2).tolist()
+    >>> predict_shares(y, one, 1, n_others=2, n_yes=2 - y).personal.round(2).tolist()
     [0.5, 0.5, 0.92]
-    >>> predict_shares(y[1:], one[1:], 1, 9, 4).personal.round(2).tolist()
+    >>> predict_shares(y[1:], one[1:], 1, n_others=9, n_yes=4).personal.round(2).tolist()
     [0.3, 0.63]
     """
     everywhere = (n_yes + 0.5) / (n_others + 1)
-    own = np.bincount(code, y, minlength=n_physicians)[code] - y
-    size = np.bincount(code, minlength=n_physicians)[code] - 1
+    same, same_yes = unit_counts(y, unit)
+    own = np.bincount(code, y, minlength=n_physicians)[code] - same_yes
+    size = np.bincount(code, minlength=n_physicians)[code] - same
     personal = (own + SHARED * everywhere) / (size + SHARED)
     pooled = (n_yes + SHARED * everywhere) / (n_others + SHARED)
     return Predicted(personal, np.broadcast_to(pooled, len(y)).astype(np.float64), {})
+
+
+def unit_counts(y: IntArray, unit: IntArray | None) -> tuple[IntArray, IntArray]:
+    """Return the number of rows in the unit of every row, and of those with a "yes"."""
+    if unit is None:
+        return np.ones(len(y), dtype=np.int64), y
+    size = np.bincount(unit)[unit]
+    n_yes = np.bincount(unit, y)[unit].astype(np.int64)
+    return size, n_yes
 
 
 class HeldOut(NamedTuple):
@@ -198,9 +225,18 @@ def _held_out(observed: Observed, n_folds: int, seed: int, n_threads: int) -> He
     first = observed.learn(("task", n_folds), lambda: view.task(observed, n_folds, seed))
     task = first.dealt(seed)
     y = task.y
-    too_few = len(y) < FEWEST_PATIENTS or y.min() == y.max()
+    n_units = len(y) if task.unit is None else len(np.unique(task.unit))
+    too_few = n_units < FEWEST_PATIENTS or y.min() == y.max()
     if too_few or len(np.unique(task.fold)) < n_folds:
-        predicted = predict_shares(y, task.code, len(task), len(y) - 1, int(y.sum()) - y)
+        same, same_yes = unit_counts(y, task.unit)
+        predicted = predict_shares(
+            y,
+            task.code,
+            len(task),
+            n_others=len(y) - same,
+            n_yes=int(y.sum()) - same_yes,
+            unit=task.unit,
+        )
         return HeldOut(view, task, (), predicted)
     # The products are many and small: threads of BLAS would only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
@@ -232,7 +268,11 @@ class PredictionCommon(NamedTuple):
         """Predict patients of physicians who were not learned from."""
         deals = [read_folds(folds, task.dealt(seed)) for seed, folds in self.deals.items()]
         if not deals:
-            deals = [predict_shares(task.y, task.code, len(task), *self.n_learned)]
+            n_others, n_yes = self.n_learned
+            shares = predict_shares(
+                task.y, task.code, len(task), n_others=n_others, n_yes=n_yes, unit=task.unit
+            )
+            deals = [shares]
         if not self.losses:
             return _averaged(deals), np.full(len(task.y), np.nan)
         # None of the trees has seen these patients, so that all count alike: logits are averaged.

@@ -155,7 +155,10 @@ class Task(Panels):
         if self.patient is not None:
             pairs = np.column_stack([self.code.astype(np.uint64), self.patient])
             return np.unique(pairs, axis=0, return_inverse=True)[1].astype(np.int64)
-        return self.cluster if self.dependent else None
+        if self.dependent:
+            return self.cluster
+        copy_of, _ = self._copy_positions
+        return copy_of if len(copy_of) and copy_of[-1] + 1 < len(copy_of) else None
 
     @cached_property
     def sampled(self) -> BoolArray:
@@ -210,7 +213,7 @@ class View(NamedTuple):
         panels = self.layout.panels(observed)
         columns, owner = scaled_columns(panels.covariates, self.scales)
         if panels.patient is not None:
-            cluster = np.arange(panels.n_patients)
+            cluster = np.arange(panels.n_patients)  # folds follow the patients alone
         else:
             cluster = panels.neighbour_clusters(self.dependence.cluster_size)
         return Task(

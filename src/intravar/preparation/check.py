@@ -25,9 +25,9 @@ from intravar.prediction.tasks import MOST_COMMON
 from intravar.preparation import sample
 from intravar.preparation.coding import read_period, strata_of
 from intravar.preparation.decisions import Panels
-from intravar.preparation.duplicates import COPIES
+from intravar.preparation.duplicates import COPIES, patient_columns
 from intravar.preparation.kinds import assign_roles, missing_column, understand_as
-from intravar.preparation.prepare import Prepared, Recipe, prepare
+from intravar.preparation.prepare import Prepared, Recipe, identifiers, prepare
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources.plain import far_columns, plain_table
 from intravar.sources.reading import ROW, Scanned, population_of, read_whole, scan_source
@@ -276,10 +276,13 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
             raise missing_column(column, stored)
     labels = tuple(each for each in request.labels if each[0] in stored)
     asked = replace(request, labels=labels).of_each()
-    roles = [assign_roles(stored, alone) for alone in asked.values()]
+    roles = [
+        _with_repeated_rows(assign_roles(stored, alone), stored, method) for alone in asked.values()
+    ]
     first, decisions = roles[0], [each.decision for each in roles]
     as_text = (first.physician, *decisions, *first.categorical)
-    rows, forms = population_of(scanned, request.where, as_text)
+    named = identifiers(stored, first)
+    rows, forms = population_of(scanned, request.where, as_text, identifiers=named)
     census = sample.take_census(
         rows, scanned.n_rows, first.physician, decisions, request.decision_positive
     )
@@ -313,6 +316,30 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
             alone, scanned.name, tuple(notes), prepared, measured, method, cost, beyond
         )
     return checks
+
+
+def _with_repeated_rows(roles: Request, columns: Sequence[str], method: str) -> Request:
+    """Return the request with a policy for repeated rows.
+
+    By default all visits of identified patients are used, unless a method would compare a patient
+    with themselves; copies of rows, and cases that were seen again, count once.
+    """
+    methods = [METHODS.get(name) for name in (method, *roles.methods)]
+    able = all(each is not None and each.uses_patients for each in methods)
+    if roles.repeated is not None:
+        if roles.repeated == "all" and roles.patient and not roles.case and not able:
+            unable = next(
+                name
+                for name, each in zip((method, *roles.methods), methods, strict=True)
+                if each is None or not each.uses_patients
+            )
+            raise InputError(
+                f"method '{unable}' would compare several visits of one patient with each other; "
+                f"use {option('repeated', 'once')}, or method '{default_method()}' alone"
+            )
+        return roles
+    visits = able and roles.case is None and bool(patient_columns(columns, roles))
+    return replace(roles, repeated="all" if visits else "once")
 
 
 def _with_all(

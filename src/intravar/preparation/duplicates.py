@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.observed import number_patients
 from intravar.panels import HashArray
 from intravar.preparation.kinds import identifier, words_in
 from intravar.request import Request
@@ -82,19 +83,54 @@ def find_repeated_rows(
     >>> group.tolist(), n_again
     ([0, 0, 1], 1)
     """
-    named = [name for name in table.columns if words_in(name, "known_by")]
-    named = [roles.patient] if roles.patient else named
-    links = []
-    for name in named:
-        column = plain_column(table[name], keep=True)
-        if name not in (roles.physician, roles.decision) and is_plain(column.dtype):
-            # A row without a name is a patient apart.
-            alone = pl.Series(np.arange(len(column)) + len(column) + 1)
-            links.append(column.rank("dense").cast(pl.Int64).fill_null(alone).to_numpy())
+    links = [_places(each) for each in patient_identifiers(table, roles)]
     n_again = table.height - len(np.unique(_joined(links, table.height)))
     copied = [] if rule is None else [rule.groups(table, roles)]
     n_copies = sum(table.height - len(np.unique(each)) for each in copied)
     return _joined([*links, *copied], table.height), n_copies, n_again
+
+
+def patient_columns(columns: Sequence[str], roles: Request) -> list[str]:
+    """Return the columns that identify the patient.
+
+    This is the column that was named, by default every column whose name says that it does.
+    """
+    if roles.patient:
+        return [roles.patient]
+    taken = (roles.physician, *roles.decisions)
+    return [name for name in columns if words_in(name, "known_by") and name not in taken]
+
+
+def patient_identifiers(table: pl.DataFrame, roles: Request) -> list[pl.Series]:
+    """Return the columns that identify the patient, as texts."""
+    columns = [
+        plain_column(table[name], keep=True)
+        for name in patient_columns(table.columns, roles)
+        if name in table.columns
+    ]
+    return [column.cast(pl.String) for column in columns if is_plain(column.dtype)]
+
+
+def patient_numbers(table: pl.DataFrame, roles: Request) -> HashArray | None:
+    """Return a number per row that rows of one patient share; None without identifiers.
+
+    Rows that share any identifier are of one patient.
+    """
+    identifiers = patient_identifiers(table, roles)
+    if not identifiers:
+        return None
+    numbers = number_patients(identifiers[0])
+    if len(identifiers) == 1:
+        return numbers
+    group = _joined([_places(each) for each in identifiers], table.height)
+    smallest = np.full(group.max() + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(smallest, group, numbers)
+    return smallest[group]
+
+
+def _places(identifier: pl.Series) -> IntArray:
+    """Return a number per row, the same where the identifier is, and another one without any."""
+    return np.unique(number_patients(identifier), return_inverse=True)[1].astype(np.int64)
 
 
 def _joined(links: list[IntArray], n_rows: int) -> IntArray:

@@ -77,7 +77,8 @@ class Recipe:
     `roles` is the request in the names of the table, `codings` say what every covariate in use
     holds and how it becomes numbers; `copies` by what copies of rows are known, None if rows that
     agree are none. The whole table tells in which `forms` numbers and dates are written, and what
-    patients are dealt by (`strata`).
+    patients are dealt by (`strata`). `patients_known` says whether a column identifies the patient,
+    `visits` whether patients then have several rows.
     """
 
     roles: Request
@@ -85,6 +86,8 @@ class Recipe:
     copies: duplicates.CopyRule | None
     forms: Forms
     strata: Strata = field(default_factory=dict)
+    patients_known: bool = False
+    visits: bool = False
 
     def apply(self, table: pl.DataFrame) -> tuple[Portion, list[Column]] | None:
         """Prepare patients; None if nobody is left.
@@ -94,7 +97,8 @@ class Recipe:
         """
         roles = self.roles
         texts = (each.name for each in self.codings if each.kind == "category")
-        plain, _ = plain_table(table, (roles.physician, roles.decision, *texts), forms=self.forms)
+        kept = (roles.physician, roles.decision, *identifiers(table.columns, roles), *texts)
+        plain, _ = plain_table(table, kept, forms=self.forms)
         rows, dropped = np.arange(plain.height), dict[str, int]()
         if roles.repeated == "once":
             rows, dropped = duplicates.each_once(plain, roles, self.copies)
@@ -115,6 +119,8 @@ class Recipe:
         encoded, origin, blocks = encode_with(self.codings, columns)
         decision, physician = plain[roles.decision][rows], plain[roles.physician][rows]
         observed = Observed.of(encoded, decision.to_numpy(), physician, blocks)
+        patient = duplicates.patient_numbers(plain[rows], roles) if self.visits else None
+        observed = replace(observed, patient=patient, patients_known=self.patients_known)
         raw = plain[rows].select(each.name for each in self.codings)
         missing = {each.name: each.values.null_count() for each in columns}
         filled = {name: count for name, count in missing.items() if count}
@@ -124,6 +130,12 @@ class Recipe:
             plain, _ = plain_table(one, roles.categorical, forms=self.forms)
             dealt[name] = levels.deal(plain.to_series())
         return Portion(observed, rows, raw, origin, dropped, filled, dealt), columns
+
+
+def identifiers(columns: Sequence[str], roles: Request) -> list[str]:
+    """Return the columns that hold identifiers of patients and cases, which are texts."""
+    case = [] if roles.case is None else [roles.case]
+    return [*duplicates.patient_columns(columns, roles), *case]
 
 
 def _complete(columns: Sequence[Column]) -> BoolArray:
@@ -172,7 +184,12 @@ def learn_recipe(
         for name in {each.name for each in known} - {each.name for each in usable}:
             every[name] = replace(every[name], note="the same value in every row that is left")
     codings = learn_codings(usable, roles.missing)
-    return Recipe(roles, codings, copies, forms), every, about_copies
+    patient = duplicates.patient_numbers(left, roles)
+    visits = patient is not None and len(np.unique(patient)) < len(patient)
+    recipe = Recipe(
+        roles, codings, copies, forms, patients_known=patient is not None, visits=visits
+    )
+    return recipe, every, about_copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +257,8 @@ def prepare(
     """
     stored = sample.as_measured(census, counts, rows)
     numbers, table = stored[ROW].to_numpy(), stored.select(pl.exclude(f"^{OWN}.*$"))
-    names = (roles.physician, roles.decision, *roles.categorical)
+    kept = identifiers(table.columns, roles)
+    names = (roles.physician, roles.decision, *kept, *roles.categorical)
     plain, notes = plain_table(table, names, forms=forms)
     part = table.height / max(int(counts.n_patients.sum()), 1)
     with counted_among(numbers):

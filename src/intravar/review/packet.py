@@ -165,7 +165,10 @@ def columns_of_source(
     shown, because it could be another patient's.
     """
     as_text = (request.physician, request.decision, *request.categorical)
-    read = read_source(source, as_text=as_text, where=request.where, **request.reading)
+    identifiers = [name for name in (request.patient, request.case) if name is not None]
+    read = read_source(
+        source, as_text=as_text, identifiers=identifiers, where=request.where, **request.reading
+    )
     for name in columns:
         if name not in read.table.columns:
             raise unknown_name("column", name, read.table.columns, remedy="of the source")

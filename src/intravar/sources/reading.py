@@ -148,14 +148,19 @@ def read_whole(source: Any, **reading: str | None) -> Scanned:
 
 
 def population_of(
-    scanned: Scanned, where: str | None, as_text: Collection[str] = ()
+    scanned: Scanned,
+    where: str | None,
+    as_text: Collection[str] = (),
+    *,
+    identifiers: Collection[str] = (),
 ) -> tuple[pl.LazyFrame, Forms]:
     """Return the rows of the patients who are meant, and how their texts are written.
 
     What a column holds is told by these rows, as if the table had been filtered before; how it is
-    written all rows tell.
+    written all rows tell. Columns in `as_text` and `identifiers` stay texts; a condition may still
+    compare an identifier with a number.
     """
-    forms = text_forms(scanned.lazy, as_text)
+    forms = text_forms(scanned.lazy, {*as_text, *identifiers})
     if where is None:
         return scanned.lazy, forms
     asked = [*dict.fromkeys(map(clean_name, columns_of(where)))]
@@ -173,7 +178,7 @@ def population_of(
             "ask for values that the table has?"
         )
     chosen = scanned.lazy.join(inside.lazy(), on=ROW, how="semi")
-    return chosen, among(forms, text_forms(chosen, as_text))
+    return chosen, among(forms, text_forms(chosen, {*as_text, *identifiers}))
 
 
 def belongs(table: pl.DataFrame, where: str) -> pl.Series:
@@ -272,6 +277,7 @@ def read_source(
     encoding: str | None = None,
     sheet: str | None = None,
     as_text: Sequence[str] = (),
+    identifiers: Sequence[str] = (),
     where: str | None = None,
 ) -> Source:
     """Read a table of patients; the same table gives the same columns from every source.
@@ -288,6 +294,8 @@ def read_source(
         How to read a text file or a workbook; found out where not given.
     as_text
         Columns whose texts stay texts: physician 007 is a name, not the number 7.
+    identifiers
+        The same, but `where` may compare them with numbers.
     where
         Which patients are meant, see :func:`intravar.where.read_population`; others are left
         out, as if the table had been filtered before.
@@ -300,10 +308,10 @@ def read_source(
     stored = read_whole(
         source, table=table, query=query, separator=separator, encoding=encoding, sheet=sheet
     )
-    kept = [clean_name(name) for name in as_text]
-    lazy, forms = population_of(stored, where, kept)
+    kept, named = ([clean_name(name) for name in names] for names in (as_text, identifiers))
+    lazy, forms = population_of(stored, where, kept, identifiers=named)
     rows = lazy.sort(ROW).collect()
-    plain, notes = plain_table(rows.drop(ROW), kept, forms=forms)
+    plain, notes = plain_table(rows.drop(ROW), [*kept, *named], forms=forms)
     return Source(plain, stored.name, (*stored.notes, *notes), rows[ROW].to_numpy())
 
 
