@@ -85,6 +85,8 @@ class Evidence:
     differences: pl.DataFrame | None = None
     #: Per physician: scores as they are, where others hold chance back.
     raw: FloatArray | None = None
+    #: Per row: number of the independent unit, the patient usually. None if rows are independent.
+    unit: IntArray | None = None
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
@@ -292,7 +294,7 @@ class Predictions(Evidence):
     what the average colleague would score on the same patients, how much better, in nats a patient,
     the personal prediction is, in what way the physician's rule differs (a table, the surest
     first, see :func:`with_n_apart`), and the score as it is, chance not held back: how much
-    physicians differ is read off it.
+    physicians differ is read off it. `unit` is the independent unit of every row.
     """
 
     probability: FloatArray
@@ -301,6 +303,7 @@ class Predictions(Evidence):
     gain: FloatArray
     differences: pl.DataFrame = field(default_factory=no_differences)
     raw: FloatArray | None = None
+    unit: IntArray | None = None
 
     compared = Sentence("pairs of {cases} alike in what is recorded")
     upper_limit = True

@@ -16,13 +16,21 @@ from intravar.prediction import held_out
 from intravar.prediction.bound import Bound, cell_bound, panel_means
 from intravar.prediction.candidates import MOST as MOST_TREES
 from intravar.prediction.candidates import ROWS_PER_TREE, log_likelihood
+from intravar.prediction.dependence import Dependence
 from intravar.prediction.held_out import losses_without
 from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
-from intravar.prediction.tasks import MOST_COMMON
+from intravar.prediction.tasks import MOST_COMMON, View
 from intravar.wording import Sentence
 
 #: What measurement and publication ask of predictions, beside the scores of the method.
-__all__ = ["MOST_WORDS", "Predictability", "cell_bound", "losses_without"]
+__all__ = [
+    "MOST_WORDS",
+    "Dependence",
+    "Predictability",
+    "cell_bound",
+    "dependence_between_rows",
+    "losses_without",
+]
 
 #: Cohorts up to this size are cross-fitted more than once, with other folds.
 SMALL_COHORT = 4_000
@@ -32,6 +40,12 @@ REPETITIONS = 3
 def n_deals(n_patients: int) -> int:
     """Return how many deals are averaged: of few patients it matters into which fold they fall."""
     return REPETITIONS if n_patients <= SMALL_COHORT else 1
+
+
+def dependence_between_rows(observed: Observed) -> Dependence:
+    """Return the result of the test of whether rows belong to the same patients."""
+    view: View = observed.learn("view", lambda: View.of(observed))
+    return view.dependence
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -168,6 +182,7 @@ class Predictability(CommonEstimator):
                 for name, values in predicted.by_candidate.items()
             }
         self.dependence_ = common.view.dependence
+        self._unit = None if task.unit is None else task.as_given(task.unit)
         enough = self.n_patients_ >= 2
         self.reason_ = [None if ok else TOO_FEW_PATIENTS for ok in enough]
         score, *others = (task.by_physician(part) for part in bound)
@@ -193,6 +208,7 @@ class Predictability(CommonEstimator):
             self.gain_,
             with_n_apart(self.differences_, observed),
             self._bound.raw,
+            unit=self._unit,
         )
 
     @classmethod

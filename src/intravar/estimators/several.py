@@ -98,6 +98,7 @@ class PredictedDecisions:
     know who decides, and that do not; any number where the decision is not known. `code` is the
     position of every patient's physician, `fold` the patient's fold. Per decision, `alone` is what
     it says by itself: score, low and high, one row per physician; NaN where there is none.
+    Rows of one physician that share a `unit` depend on each other, the visits of a patient say.
     """
 
     names: tuple[str, ...]
@@ -108,6 +109,7 @@ class PredictedDecisions:
     physician: pl.Series
     fold: IntArray
     alone: tuple[FloatArray, ...]
+    unit: IntArray | None = None
 
     @property
     def known(self) -> BoolArray:
@@ -225,9 +227,13 @@ def several_of(predicted: PredictedDecisions) -> Several:
     code, decided, chance = predicted.code[rows], predicted.decided[rows], across.predicted[rows]
     chain = models.conditionals(chance, decided, code, predicted.fold[rows])
     at, table = positions(decided), chained(chain)
-    differ = models.differ_bound(table, at, code, J)
+    unit = None
+    if predicted.unit is not None:
+        pairs_of_units = np.column_stack([code, predicted.unit[rows]])
+        unit = np.unique(pairs_of_units, axis=0, return_inverse=True)[1].astype(np.int64)
+    differ = models.differ_bound(table, at, code, J, unit=unit)
     apart = models.if_apart(chance, decided, code, J)
-    number = models.difference_bound(chance, table, at, code, J)
+    number = models.difference_bound(chance, table, at, code, J, unit=unit)
     most = 1 - 0.5**n_decisions
     physicians = _frame(
         {

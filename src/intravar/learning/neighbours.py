@@ -209,20 +209,3 @@ def _merge_pairs(left, right, copies, largest):  # type: ignore[no-untyped-def]
     for row in range(n_rows):
         parent[row] = _root(parent, row)
     return parent
-
-
-def standard_error_of_mean(values: FloatArray, cluster: IntArray) -> float:
-    """Return the standard error of a mean over rows that are dependent within clusters.
-
-    Examples
-    --------
-    >>> standard_error_of_mean(np.array([1.0, 1.0, 3.0, 3.0]), np.array([0, 0, 1, 1]))
-    1.0
-    """
-    _, number = np.unique(cluster, return_inverse=True)
-    sums = np.bincount(number, values - values.mean())
-    n_clusters = len(sums)
-    if n_clusters < 2:
-        return float("inf")
-    variance = n_clusters / (n_clusters - 1) * float(sums @ sums) / len(values) ** 2
-    return float(np.sqrt(variance))

@@ -11,7 +11,9 @@ import polars as pl
 from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence
+from intravar.estimators.predictability import Dependence, dependence_between_rows
 from intravar.inference import Interval
+from intravar.inference.clusters import standard_error_of_mean
 from intravar.inference.group import any_two, explained_of_all, explained_of_each, group_of
 from intravar.inference.ranking import rank_correlation
 from intravar.measurement.diagnostics import case_mix
@@ -70,6 +72,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         leaks[0] if leaks and request.covariates is None else None,
         case_mix(observed, rule.probability),
         over_limits=over_limits,
+        dependence=(dependence_between_rows(observed) if main.evidence.learned else Dependence()),
     )
     return concluded(grounds, main.scores, request, [each.scores for each in others])
 
@@ -231,10 +234,12 @@ def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | 
         return float("inf")
     y = observed.decision.astype(np.float64)
     n, k = (each.astype(np.float64)[observed.code] for each in observed.counts)
-    # Each physician's rate among the other patients, drawn to that of all.
-    rates = (k - y + 2 * y.mean()) / (n - 1 + 2)
+    unit = np.arange(len(y)) if evidence.unit is None else evidence.unit
+    same, same_yes = (np.bincount(unit, each)[unit] for each in (np.ones(len(y)), y))
+    # Each physician's rate among the other patients, shrunk towards that of all.
+    rates = (k - same_yes + 2 * y.mean()) / (n - same + 2)
     known, alone = (np.clip(each, 1e-6, 1 - 1e-6) for each in (predicted[0], rates))
     gain = np.where(y == 1, np.log(known), np.log(1 - known))
     gain -= np.where(y == 1, np.log(alone), np.log(1 - alone))
-    error = gain.std() / np.sqrt(len(gain))
+    error = standard_error_of_mean(gain, unit)
     return float(gain.mean() / error) if error > 0 else 0.0

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
+from intravar.inference.clusters import standard_error_of_mean
 from intravar.learning.boosted_trees import MOST_SEEN, coarse_bins, telling
 from intravar.measurement.scores import Scores
 from intravar.observed import Observed
@@ -267,12 +268,13 @@ def location_of(
     n = len(observed.physicians)
     own = np.bincount(observed.code, loss, minlength=n)
     inside = np.bincount(observed.code[close], loss[close], minlength=n)
+    unit = np.arange(len(loss)) if evidence.unit is None else evidence.unit
     return Location(
         float(close.mean()),
         float(loss[close].sum() / max(loss.sum(), 1e-12)),
         np.bincount(observed.code[close], minlength=n),
         np.divide(inside, own, out=np.full(n, np.nan), where=own > 0),
-        _kinds(prepared, loss, seed, words),
+        _kinds(prepared, loss, unit, seed, words),
     )
 
 
@@ -282,8 +284,11 @@ def in_places(values: FloatArray, scores: Scores, observed: Observed) -> FloatAr
     return np.array([own.get(str(name), np.nan) for name in scores.physician.to_list()])
 
 
-def _kinds(prepared: Prepared, loss: FloatArray, seed: int, words: Words) -> pl.DataFrame:
-    grown: BoolArray = stream(seed, "location").random(len(loss)) < 0.5
+def _kinds(
+    prepared: Prepared, loss: FloatArray, unit: IntArray, seed: int, words: Words
+) -> pl.DataFrame:
+    # A patient's rows are all in the same half.
+    grown: BoolArray = (stream(seed, "location").random(unit.max() + 1) < 0.5)[unit]
     x, y = prepared.observed.covariates, prepared.observed.decision
     smallest = max(FEWEST_IN_A_LEAF, int(SMALLEST_LEAF * grown.sum()))
     rows = []
@@ -299,7 +304,7 @@ def _kinds(prepared: Prepared, loss: FloatArray, seed: int, words: Words) -> pl.
             if len(there) < FEWEST_IN_A_LEAF:
                 continue
             level, part = float(loss[there].mean()), len(there) / len(others)
-            if level - mean > STANDS_OUT * float(loss[there].std() / np.sqrt(len(there))):
+            if level - mean > STANDS_OUT * standard_error_of_mean(loss[there], unit[there]):
                 n_for = int(y[there].sum())
                 rows.append((when, len(there), n_for, part, part * level / mean, level))
     counted = {"when": pl.String, "n_patients": pl.Int64, "n_for": pl.Int64}

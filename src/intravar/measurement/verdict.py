@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import norm
 
 from intravar.estimators.evidence import Evidence
+from intravar.estimators.predictability import Dependence
 from intravar.inference.group import RANKABLE, Group
 from intravar.measurement.halves import Halves
 from intravar.wording import USUAL, Sentence, Words, declared_in
@@ -58,6 +59,7 @@ ANCHORED = 0.2
 OVER_LIMITS = 0.0
 #: Reasons that are told, the gravest.
 MOST_REASONS = 3
+NOT_DEPENDENT = Dependence()
 _Z = float(norm.ppf(0.9))
 _TINY = 1e-9
 
@@ -98,7 +100,8 @@ class Grounds:
 
     `over_limits` is by how much rates of their own predict decisions better than limits of their
     own, in held-out log-likelihood, `explained` the share of how the decisions of a usual physician
-    vary that is explained; both are infinite where a method cannot tell.
+    vary that is explained; both are infinite where a method cannot tell. `dependence` is the result
+    of the test of whether rows belong to the same patients.
     """
 
     evidence: Evidence
@@ -113,6 +116,7 @@ class Grounds:
     with_patients: float | None = None
     n_ranked: int = 2
     explained: float = float("inf")
+    dependence: Dependence = NOT_DEPENDENT
 
 
 def judge(grounds: Grounds, words: Words = USUAL) -> Verdict:
@@ -160,6 +164,7 @@ def _figures(grounds: Grounds, group: Group) -> dict[str, float]:
         "clear": 100 * (1.0 if anchors is None else anchors.clear),
         "agreement": 1.0 if grounds.agreement is None else grounds.agreement,
         "overlap": 100 * (1.0 if halves is None else halves.overlap),
+        "related": 100 * grounds.dependence.share,
         "width": width,
         "levels_apart": 100 * width,
     }
@@ -176,6 +181,7 @@ def _tests(
     like_rates = figures["with_rates"] >= SAME_AS_RATES or figures["by_chance"] >= SAME_BY_CHANCE
     few_clear = evidence.anchors is not None and evidence.anchors.clear < ANCHORED
     against_ranks = {
+        "dependent rows": grounds.dependence.detected,
         "rate alone": evidence.by_rate,
         "no rule": not evidence.by_rate and not rule,
         "little explained": rule and figures["explained"] < LITTLE_EXPLAINED,

@@ -23,13 +23,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from intravar.arrays import FloatArray, IntArray
+from intravar.inference.clusters import standard_error_of_mean
 from intravar.learning.neighbours import (
     CLUSTER_SIZE,
     LARGE_CLUSTER_SIZE,
     divide_panel,
     neighbour_distances,
     rank_points,
-    standard_error_of_mean,
 )
 from intravar.learning.personal_rules import Table
 from intravar.panels import Panels

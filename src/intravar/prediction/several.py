@@ -318,11 +318,18 @@ def apart(predicted: FloatArray) -> list[FloatArray]:
     return [np.repeat(predicted[:, k : k + 1], 2**k, axis=1) for k in range(predicted.shape[1])]
 
 
-def differ_bound(table: FloatArray, at: IntArray, code: IntArray, n_physicians: int) -> Bound:
+def differ_bound(
+    table: FloatArray,
+    at: IntArray,
+    code: IntArray,
+    n_physicians: int,
+    *,
+    unit: IntArray | None = None,
+) -> Bound:
     """Return the bound of the probability to differ in at least one decision, per physician.
 
     `table` has the predicted probability of every combination, one row per patient; `at` is the
-    combination that every patient got.
+    combination that every patient got. Rows that share a `unit` depend on each other.
 
     Examples
     --------
@@ -331,11 +338,17 @@ def differ_bound(table: FloatArray, at: IntArray, code: IntArray, n_physicians: 
     [0.75]
     """
     loss = 1 - 2 * table + np.square(table).sum(axis=1, keepdims=True)
-    return _bound_of_table(loss, table, at, code, n_physicians)
+    return _bound_of_table(loss, table, at, code, n_physicians, unit)
 
 
 def difference_bound(
-    predicted: FloatArray, table: FloatArray, at: IntArray, code: IntArray, n_physicians: int
+    predicted: FloatArray,
+    table: FloatArray,
+    at: IntArray,
+    code: IntArray,
+    n_physicians: int,
+    *,
+    unit: IntArray | None = None,
 ) -> Bound:
     """Return the bound of the mean discordance of the decisions, per physician.
 
@@ -346,17 +359,31 @@ def difference_bound(
     loss = np.zeros_like(table)
     for k, value in enumerate(vectors(n_decisions).T):
         loss += 2 * (value - predicted[:, k : k + 1]) ** 2 / n_decisions
-    return _bound_of_table(loss, table, at, code, n_physicians)
+    return _bound_of_table(loss, table, at, code, n_physicians, unit)
 
 
 def _bound_of_table(
-    loss: FloatArray, table: FloatArray, at: IntArray, code: IntArray, n_physicians: int
+    loss: FloatArray,
+    table: FloatArray,
+    at: IntArray,
+    code: IntArray,
+    n_physicians: int,
+    unit: IntArray | None,
 ) -> Bound:
     """Return the bound from the loss of every combination, twice a number between 0 and 1."""
     mean = (table * loss).sum(axis=1)
     variance = (table * np.square(loss - mean[:, None])).sum(axis=1)
     actual = loss[np.arange(len(at)), at]
-    return bound(Losses(mean, actual - mean, variance, actual / 2, code, n_physicians))
+    losses = Losses(
+        expected=mean,
+        wrong=actual - mean,
+        variance=variance,
+        loss=actual / 2,
+        code=code,
+        n_physicians=n_physicians,
+        unit=unit,
+    )
+    return bound(losses)
 
 
 def if_apart(predicted: FloatArray, decided: IntArray, code: IntArray, n_physicians: int) -> Bound:

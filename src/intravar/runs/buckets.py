@@ -55,13 +55,15 @@ SCHEMA = {
     "high": pl.Float64,
     "standard_error": pl.Float64,
 }
-#: Columns of patients' predictions; those by periods are null without a date.
+#: Columns of patients' predictions; those by periods are null without a date, and so is the unit,
+#: numbered within physicians, where rows are independent.
 PATIENTS = {
     "row": pl.Int64,
     "code": pl.Int64,
     "decision": pl.Int8,
     "own": pl.Float64,
     "pooled": pl.Float64,
+    "unit": pl.Int64,
     "by": pl.Int16,
     "date": pl.Int16,
     "own_dated": pl.Float64,
@@ -181,6 +183,8 @@ def patient_table(
         "pooled": predicted[1],
         **dealt,
     }
+    if evidence.unit is not None:
+        values["unit"] = evidence.unit
     if dated is not None:
         known_of, known = with_period(observed, dealt["date"])
         if len(known):

@@ -67,6 +67,7 @@ def together_of(
     shape = (len(rows), len(patients))
     values, code = np.full(shape, MISSING, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     own, pooled = np.full(shape, 0.5), np.full(shape, 0.5)
+    unit = np.full(len(rows), -1, dtype=np.int64)
     alone = []
     for k, (measurement, predicted) in enumerate(zip(measurements.values(), patients, strict=True)):
         at = np.searchsorted(rows, predicted["row"].to_numpy())
@@ -74,13 +75,24 @@ def together_of(
         values[at, k], own[at, k], pooled[at, k] = (
             predicted[name].to_numpy() for name in ("decision", "own", "pooled")
         )
+        if k == 0 and not predicted["unit"].null_count():
+            unit[at] = predicted["unit"].to_numpy()
         scored = listed.join(measurement.table, "physician", how="left", maintain_order="left")
         alone.append(scored.select("discordance", "low", "high").cast(pl.Float64).to_numpy())
     # By what is known of patients: a result does not depend on the table's order.
     order = np.lexsort(np.column_stack((own, pooled, values, code)).T)
     own, pooled, values, code = own[order], pooled[order], values[order], code[order]
+    unit = unit[order]
     fold = common_folds(np.hstack([own, pooled]), values, code, request.random_state)
     together = PredictedDecisions(
-        tuple(measurements), values, own, pooled, code, named, fold, tuple(alone)
+        tuple(measurements),
+        values,
+        own,
+        pooled,
+        code,
+        named,
+        fold,
+        tuple(alone),
+        unit=unit if (unit >= 0).any() else None,
     )
     return Together(request, measurements, together, several_of(together))

@@ -19,6 +19,7 @@ from intravar.errors import InputError, option
 from intravar.estimators import Estimator
 from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import cell_bound
+from intravar.inference.clusters import design_effect
 from intravar.inference.contrasts import Effects, changes_together, stratum_effects, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
 from intravar.measurement.result import OneDecision
@@ -75,11 +76,13 @@ def strata_of(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, .
     """Compare strata by decisions and held-out predictions of their patients.
 
     `patients` has one row each: the decision, what was predicted by predictions that know the
-    physician (own) and that do not (pooled), and the numbers of physician (code) and stratum.
+    physician (own) and that do not (pooled), and the numbers of physician (code) and stratum. Rows
+    that share a `unit`, if there is that column, depend on each other.
     """
     decision, own, pooled, code, stratum = (
         patients[name].to_numpy() for name in ("decision", "own", "pooled", "code", "stratum")
     )
+    unit = units_of(patients)
     n_physicians, n_strata = len(physicians), len(names)
     shape = (_CLASSES, n_physicians, n_strata)
     kind = two_classes(pooled, stratum, n_strata)
@@ -92,6 +95,7 @@ def strata_of(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, .
     # Of a single loss within physicians, by class and stratum.
     square = (loss - mean.ravel()[cell]) ** 2
     squares = np.bincount(place, square, minlength=_CLASSES * n_strata)
+    squares = squares * design_effect(loss - mean.ravel()[cell], cell, unit)
     free = np.maximum((n - (n > 0)).sum(axis=1), 1.0)
     share = n.sum(axis=(1, 2)) / n.sum()
     effects = stratum_effects(n, mean, squares.reshape(_CLASSES, n_strata) / free, share)
@@ -99,7 +103,13 @@ def strata_of(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, .
     ends = np.full((len(Interval._fields), *shape), np.nan)
     for number in np.unique(kind):
         rows = np.flatnonzero(kind == number)
-        bounds = cell_bound(own[rows], decision[rows], within[rows], n_physicians * n_strata)
+        bounds = cell_bound(
+            own[rows],
+            decision[rows],
+            within[rows],
+            n_physicians * n_strata,
+            unit=None if unit is None else unit[rows],
+        )
         ends[:, number] = np.reshape(bounds, (-1, *shape[1:]))
     changes = _changes(mean, n, share, Interval(*ends))
     patients = patients.with_columns(loss=pl.Series(loss), cell=pl.Series(within))
@@ -110,6 +120,13 @@ def strata_of(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, .
         effects,
         changes.insert_column(0, physicians.alias("physician")),
     )
+
+
+def units_of(patients: pl.DataFrame) -> IntArray | None:
+    """Return the number of every row's unit; None where rows are independent."""
+    if "unit" not in patients.columns or patients["unit"].null_count():
+        return None
+    return patients["unit"].to_numpy().astype(np.int64)
 
 
 def two_classes(pooled: FloatArray, stratum: IntArray, n_strata: int) -> IntArray:
@@ -149,7 +166,9 @@ def _levels(patients: pl.DataFrame, names: tuple[str, ...], effects: Effects) ->
         np.bincount(stratum, values, minlength=len(names)) / np.maximum(n, 1.0)
         for values in (decision, loss, loss**2)
     )
-    half = _Z * np.sqrt(np.maximum(square - mean**2, 0.0) / np.maximum(n, 1.0))
+    variance = np.maximum(square - mean**2, 0.0)
+    variance *= design_effect(loss - mean[stratum], stratum, units_of(patients))
+    half = _Z * np.sqrt(variance / np.maximum(n, 1.0))
     known = np.isfinite(effects.value)
     share = n * known / max(float(n[known].sum()), 1.0)
     centred = np.eye(len(names)) - share
@@ -178,7 +197,7 @@ def _cells(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, ...]
     n_cells, n_strata = len(physicians) * len(names), len(names)
     n = np.bincount(cell, minlength=n_cells)
     mean = np.bincount(cell, loss, minlength=n_cells) / np.maximum(n, 1)
-    ends = cell_bound(own, decision, cell, n_cells)
+    ends = cell_bound(own, decision, cell, n_cells, unit=units_of(patients))
     filled = np.flatnonzero(n)
     return pl.DataFrame(
         {
@@ -303,6 +322,7 @@ def _compared(
         pooled=predicted[1],
         code=pl.Series(code, dtype=pl.Int64),
         stratum=pl.Series(stratum, dtype=pl.Int64),
+        unit="unit",
     )
     return strata_of(stratified, one.physicians[physicians], present)
 
