@@ -56,7 +56,7 @@ SCHEMA = {
     "standard_error": pl.Float64,
 }
 #: Columns of patients' predictions; those by periods are null without a date, and so is the unit,
-#: numbered within physicians, where rows are independent.
+#: the first row of those that depend on each other, where rows are independent.
 PATIENTS = {
     "row": pl.Int64,
     "code": pl.Int64,
@@ -184,7 +184,10 @@ def patient_table(
         **dealt,
     }
     if evidence.unit is not None:
-        values["unit"] = evidence.unit
+        # Named by its first row, a unit is called the same in buckets of any size.
+        first_row = np.full(evidence.unit.max() + 1, np.iinfo(np.int64).max)
+        np.minimum.at(first_row, evidence.unit, rows)
+        values["unit"] = first_row[evidence.unit]
     if dated is not None:
         known_of, known = with_period(observed, dealt["date"])
         if len(known):

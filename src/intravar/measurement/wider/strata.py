@@ -94,8 +94,8 @@ def strata_of(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, .
     mean = np.divide(total, n, out=np.full(shape, np.nan), where=n > 0)
     # Of a single loss within physicians, by class and stratum.
     square = (loss - mean.ravel()[cell]) ** 2
-    squares = np.bincount(place, square, minlength=_CLASSES * n_strata)
-    squares = squares * design_effect(loss - mean.ravel()[cell], cell, unit)
+    inflation = design_effect(loss - mean.ravel()[cell], cell, unit)
+    squares = inflation * np.bincount(place, square, minlength=_CLASSES * n_strata)
     free = np.maximum((n - (n > 0)).sum(axis=1), 1.0)
     share = n.sum(axis=(1, 2)) / n.sum()
     effects = stratum_effects(n, mean, squares.reshape(_CLASSES, n_strata) / free, share)
