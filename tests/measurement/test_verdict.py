@@ -17,6 +17,7 @@ from benchmarks._cohorts import (
 from scipy.stats import spearmanr
 
 import intravar
+from dependent_rows import visits
 from intravar.estimators import predictability
 from intravar.estimators.evidence import (
     PAIR_SCHEMA,
@@ -377,3 +378,16 @@ def test_the_latent_rule_ranks_nobody_where_the_record_explains_next_to_nothing(
         warnings.simplefilter("ignore")
         found = intravar.measure(table, physician="who", decision="y", method="latent-rule")
     assert found.verdict in UNRANKED
+
+
+@pytest.mark.parametrize("method", ["predictability", "euclidean", "latent-rule"])
+def test_physicians_are_not_ranked_where_rows_belong_to_the_same_patients(method: str) -> None:
+    rows = visits(41, n_physicians=12, panel=150)
+    table = pl.DataFrame(rows.X).with_columns(
+        doctor=pl.Series(rows.physician), drug=pl.Series(rows.y)
+    )
+
+    measured = intravar.measure(table, physician="doctor", decision="drug", method=method)
+
+    assert measured.verdict in ("group only", "not interpretable")
+    assert "identifies the patient" in measured.judged.reasons[0]
