@@ -13,6 +13,7 @@ import intravar
 from intravar.arrays import FloatArray, IntArray
 from intravar.seeds import stream
 from intravar.study.simulation import find_condition
+from intravar.table_files import read_csv
 
 Roles = dict[str, str | tuple[str, ...]]
 ROLES: Roles = {"physician": "physician", "decision": "decision"}
@@ -263,14 +264,14 @@ def halved(case: Case) -> Iterator[Case]:
 def real_cases(folder: str) -> Iterator[Case]:
     """Read the files that are known by name, and those of deciders who saw cases twice."""
     for path in sorted(Path(folder).rglob("*.csv")):
-        head = pl.read_csv(path, n_rows=1).columns
+        head = read_csv(path, n_rows=1).columns
         if path.stem in FILES:
             roles = FILES[path.stem]
         elif {"decider", "case", "occasion", "decision"} <= set(head):
             roles = {"physician": "decider", "decision": "decision"}
         else:
             continue
-        table = pl.read_csv(path, null_values=["NA", ""], infer_schema_length=None)
+        table = read_csv(path, null_values=["NA", ""], infer_schema_length=None)
         yield from _subsamples(path.stem, table, dict(roles))
 
 

@@ -18,6 +18,7 @@ import polars as pl
 
 from benchmarks._cohorts import FILES, Roles, once_each
 from intravar.estimators import METHODS
+from intravar.table_files import read_csv
 
 SOUP: Roles = {
     "physician": "RESP",
@@ -37,7 +38,7 @@ def run(folder: str, *arguments: str) -> None:
     for path in sorted(Path(folder).rglob("*.csv")):
         if names and not any(name in path.stem for name in names):
             continue
-        table = pl.read_csv(path, null_values=["NA", ""], infer_schema_length=None)
+        table = read_csv(path, null_values=["NA", ""], infer_schema_length=None)
         if path.stem in FILES or path.stem == "soup":
             _row(path.stem, path, table, FILES.get(path.stem, SOUP), methods)
         elif set(table.columns) >= SEEN_TWICE:
@@ -72,7 +73,7 @@ def _row(name: str, path: Path, table: pl.DataFrame, roles: Roles, methods: list
             print(f"| {name} | – | {done.stderr.strip().splitlines()[-1:]} |", flush=True)
             return
         summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))["decisions"][0]
-        people = pl.read_csv(out / "physicians.csv", infer_schema_length=None)
+        people = read_csv(out / "physicians.csv", infer_schema_length=None)
     figure = summary["group"]["discordance"] if summary["group"] else {}
     ends = (figure.get(end) for end in ("value", "low", "high"))
     value, low, high = (float("nan") if end is None else 100 * end for end in ends)

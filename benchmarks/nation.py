@@ -27,6 +27,7 @@ import intravar
 from benchmarks._commands import Run, forecast, timed
 from intravar.estimators import make_estimator
 from intravar.observed import Observed
+from intravar.table_files import read_csv
 
 COVARIATES, PANEL = 20, 500
 #: Patients that are simulated at a time.
@@ -161,7 +162,7 @@ def _tenth(n_patients: int) -> None:
 
 def _scores(path: Path) -> list[tuple[object, ...]]:
     """Return the published rows; pseudonyms have another key in every folder."""
-    table = pl.read_csv(path).drop("physician")
+    table = read_csv(path).drop("physician")
     return sorted(table.rows(), key=str)
 
 

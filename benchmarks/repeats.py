@@ -24,6 +24,7 @@ from intravar.estimators.matching import Rate
 from intravar.estimators.repeats import Repeats
 from intravar.observed import Observed
 from intravar.seeds import stream
+from intravar.table_files import read_csv
 
 ROLES = ("decider", "case", "occasion", "decision")
 #: Times that one occasion per decider and case is drawn.
@@ -101,7 +102,7 @@ def _study(path: Path, methods: list[type[Estimator]], draws: int) -> dict[str, 
 
 def read_study(path: Path) -> pl.DataFrame:
     """Read a study; names stay names."""
-    table = pl.read_csv(path, null_values=["NA", ""], infer_schema_length=None)
+    table = read_csv(path, null_values=["NA", ""], infer_schema_length=None)
     return table.with_columns(pl.col("decider", "case", "occasion").cast(pl.String))
 
 

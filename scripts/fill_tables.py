@@ -15,9 +15,8 @@ import re
 import sys
 from pathlib import Path
 
-import polars as pl
-
 from intravar.study.grids import markdown
+from intravar.table_files import read_parquet
 from intravar.writing import whole_file
 
 MARK = re.compile(r"<!-- table (\S+) from (\S+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -30,7 +29,7 @@ def filled(text: str, folders: dict[str, Path]) -> str:
         name, source = found.groups()
         if source not in folders:
             return found.group(0)
-        stored = pl.read_parquet(folders[source] / "tables" / f"{name}.parquet")
+        stored = read_parquet(folders[source] / "tables" / f"{name}.parquet")
         return f"<!-- table {name} from {source} -->\n{markdown(stored)}<!-- end -->"
 
     return MARK.sub(table, text)

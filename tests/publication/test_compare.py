@@ -15,7 +15,7 @@ from intravar.documents.blocks import text_lines
 from intravar.errors import InputError
 from intravar.measurement.columns import typed
 from intravar.publication.compare import TOGETHER, _step_of_mean, compare_each
-from intravar.publication.files import files_of, parquet_bytes, write_folders
+from intravar.publication.files import files_of, parquet_bytes, read_published, write_folders
 from intravar.publication.group import FINE
 from intravar.publication.pseudonyms import Pseudonyms
 from intravar.publication.results import Figure, Group, Noise, PhysicianRow, rows_of
@@ -94,6 +94,17 @@ def test_else_figures_are_those_that_were_published(folders: tuple[Path, Path]) 
     assert not set(NAMES) & set(found.physicians["physician"])
     assert any("matched by the names" in note for note in found.notes)
     assert any("1 is in both and has no figure" in note for note in found.notes)
+
+
+def test_a_folder_with_brackets_is_not_the_one_beside_it(tmp_path: Path) -> None:
+    stored(tmp_path / "run1", KEYS[0], 0.0)
+    bracketed = stored(tmp_path / "run[1]", KEYS[0], 0.1)
+
+    published = {row.discordance for row in read_published(bracketed).first.physicians}
+    exact = intravar.compare(tmp_path / "run1", bracketed, exact=True).physicians
+
+    assert published == {None, 0.3, 0.4}
+    assert exact["change"].to_list() == [0.1, 0.1, 0.1]
 
 
 def test_without_a_private_folder_exact_figures_are_refused(folders: tuple[Path, Path]) -> None:

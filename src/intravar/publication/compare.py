@@ -28,6 +28,7 @@ from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, read
 from intravar.publication.results import Decision, Figure, JointRow, Published, frame_of
 from intravar.publication.sentences import SURE, saying
 from intravar.request import MATTERS, Request, in_section
+from intravar.table_files import read_parquet
 from intravar.tables import MOST_DISCORDANCE
 from intravar.wording import USUAL, Words, agree, naming, with_options
 
@@ -369,7 +370,7 @@ def _share_patients(pair: _Pair) -> bool:
     if pair.stored[0].source != pair.stored[1].source or not all(map(readable, kept)):
         return False
     try:
-        first, second = map(pl.read_parquet, kept)
+        first, second = map(read_parquet, kept)
         alike = [name for name, kind in first.schema.items() if second.schema.get(name) == kind]
         rows = first.join(second, on="row", how="semi").height
         return 0 < rows == first.join(second, on=alike, how="semi", nulls_equal=True).height

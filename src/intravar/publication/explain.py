@@ -13,6 +13,7 @@ from intravar.measurement.result import Measurement
 from intravar.observed import handed_back
 from intravar.publication import files
 from intravar.publication.pseudonyms import Addresses, as_known
+from intravar.table_files import read_parquet
 
 WARNING = "CASE-LEVEL: people can be recognised from this; keep it where the data are"
 
@@ -97,7 +98,7 @@ def private_table(folder: Path, name: str, what: str, remedy: str) -> pl.DataFra
     """Return a table that the private folder of a measurement keeps."""
     private = files.private_folder(folder.resolve())
     try:
-        return pl.read_parquet(private / name)
+        return read_parquet(private / name)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"the {what} of '{folder}' are kept in '{private}', which cannot be read; {remedy}"

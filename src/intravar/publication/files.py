@@ -29,6 +29,7 @@ from intravar.errors import InputError, option
 from intravar.publication import results
 from intravar.publication.results import Decision, Joint, Published, frame_of, rows_of, schema_of
 from intravar.request import Request, fields_of
+from intravar.table_files import read_parquet
 
 #: Raised by a release whose files have other fields than those of the one before.
 SCHEMA = 3
@@ -201,7 +202,7 @@ class _Reader:
         if not file.exists() and name in ("methods", "strata", "changes"):
             return ()
         try:
-            table = pl.read_parquet(file)
+            table = read_parquet(file)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"'{file}' cannot be read; {_REMEDY}") from error
         if decision is not None and "decision" in table.columns:

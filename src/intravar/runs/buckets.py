@@ -30,6 +30,7 @@ from intravar.runs.engines import make_engine
 from intravar.runs.settings import Limits, RunSettings, limits_of
 from intravar.runs.store import PartsFolder, fingerprint, locked, read_record, write_record
 from intravar.sources.reading import OWN, ROW
+from intravar.table_files import read_parquet
 from intravar.text import first_line
 from intravar.writing import checksum, make_private_folder, sweep
 
@@ -123,7 +124,7 @@ TABLES = tuple(each.name for each in fields(Others) if "DataFrame" in str(each.t
 
 def read_bucket(task: BucketTask) -> tuple[int, dict[str, Others]]:
     """Score the physicians of a bucket, for every decision; return its number as well."""
-    rows = pl.concat([pl.read_parquet(io.BytesIO(part)) for part in task.content]).sort(ROW)
+    rows = pl.concat([read_parquet(io.BytesIO(part)) for part in task.content]).sort(ROW)
     return task.number, {name: _read(rows, by) for name, by in task.decisions.items()}
 
 
@@ -300,7 +301,7 @@ class Parts:
             decisions = {}
             for at, (decision, counts) in enumerate(record["counts"].items()):
                 files = {each: self._read.table(name, f"{at}-{each}") for each in TABLES}
-                tables: dict[str, Any] = {e: pl.read_parquet(path) for e, path in files.items()}
+                tables: dict[str, Any] = {e: read_parquet(path) for e, path in files.items()}
                 decisions[decision] = Others(**tables, **counts)
             return decisions
         except (OSError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):

@@ -19,6 +19,7 @@ import polars as pl
 from intravar.errors import InputError, option, unknown_name
 from intravar.sources import paths
 from intravar.sources.plain import from_rows
+from intravar.table_files import scan_parquet
 from intravar.text import checked_names, first_line, shortened
 
 #: Rows that a database hands over at a time.
@@ -66,7 +67,7 @@ def spooled(
         for number, batch in enumerate(database.batches(asked, AT_A_TIME)):
             part = place / f"rows-{number:06d}.parquet"
             batch.write_parquet(part, compression="lz4")
-            frames.append(pl.scan_parquet(part))
+            frames.append(scan_parquet(part))
     return pl.concat(frames, how="vertical_relaxed")
 
 

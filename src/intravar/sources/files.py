@@ -16,6 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
+from intravar import table_files
 from intravar.errors import InputError, option
 from intravar.sources.paths import GZIP_MAGIC, existing, read_bytes, unreadable
 from intravar.text import checked_names, clean_name, first_line, shortened
@@ -110,7 +111,7 @@ def scan_parquet(path: Path) -> pl.LazyFrame | None:
     """Return Parquet, one file or a folder of parts, to be gone through; None if it is not that."""
     if path.is_file():
         is_one = path.suffix.lower() == ".parquet" or _beginning(path).startswith(PARQUET_MAGIC)
-        return pl.scan_parquet(path, hive_partitioning=False) if is_one else None
+        return table_files.scan_parquet(path) if is_one else None
     paths = sorted(path.rglob("*.parquet"))
     parts = {each: _part(each, path) for each in paths if not each.name.startswith((".", "_"))}
     return _together(parts) if parts else None
@@ -118,7 +119,7 @@ def scan_parquet(path: Path) -> pl.LazyFrame | None:
 
 def _part(part: Path, folder: Path) -> pl.LazyFrame:
     """Return a part with the columns that the names of its folders hold: doctor=7/part.parquet."""
-    lazy = pl.scan_parquet(part, hive_partitioning=False)
+    lazy = table_files.scan_parquet(part)
     with _whole(part):
         known = lazy.collect_schema().names()
     steps = (step.partition("=") for step in part.relative_to(folder).parts[:-1])
@@ -221,7 +222,7 @@ def read_text(
         raise InputError(f"'{path}' is empty; give a table with a header and one row per decision")
     used, header, notes = _layout(text, path, separator)
     try:
-        table = pl.read_csv(
+        table = table_files.read_csv(
             text.encode("utf-8"),
             separator=used,
             infer_schema=False,
@@ -258,7 +259,7 @@ def scan_text(
     if "\r" in text.replace("\r\n", "") or _SEPARATOR_LINE.match(text) or "\n" not in text:
         return None
     used, header, notes = _layout(text.replace("\r\n", "\n"), path, separator)
-    lazy = pl.scan_csv(path, separator=used, infer_schema=False, new_columns=header)
+    lazy = table_files.scan_csv(path, separator=used, infer_schema=False, new_columns=header)
     return lazy, tuple(notes)
 
 

@@ -30,6 +30,7 @@ from intravar.study.simulation.conditions import Family, conditions_of, find_con
 from intravar.study.simulation.scenario import Scenario
 from intravar.study.tables import TITLES, build_tables
 from intravar.study.units import RUN_SCHEMA, SCORE_SCHEMA, Replicates, Unit, plan, run_unit
+from intravar.table_files import read_parquet
 from intravar.wording import declared_in
 from intravar.writing import Ledger, make_folder, sweep
 
@@ -340,7 +341,7 @@ def _write_study(store: Store, described: dict[str, Any]) -> Study:
     try:
         for record in records:
             table = store.parts.table(record["unit"])
-            parts.append(pl.read_parquet(table, columns=list(SCORE_SCHEMA)))
+            parts.append(read_parquet(table, columns=list(SCORE_SCHEMA)))
             rows += [r for r in record["runs"] if r["error"] is None or _KEY(r) not in done]
             key = f"{record['condition']}.r{record['replicate']:03d}"
             details.setdefault(key, {}).update(record["details"])

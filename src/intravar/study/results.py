@@ -16,6 +16,7 @@ from intravar.study.grids import Grid, make_grid, method_label
 from intravar.study.simulation.conditions import all_conditions, main_conditions
 from intravar.study.tables import CELL_SCHEMA, TITLES
 from intravar.study.units import CONSTANT, ORACLE, RUN_SCHEMA, SCORE_SCHEMA
+from intravar.table_files import read_parquet
 
 #: What a manifest must hold.
 _MANIFEST = ("methods", "data_generating_mechanisms", "command", "versions")
@@ -208,7 +209,7 @@ def _read(path: Path, needed: Iterable[str]) -> Any:
     try:
         content: Any
         if path.suffix == ".parquet":
-            content = pl.read_parquet(path)
+            content = read_parquet(path)
             names = content.columns if content.height else []
         else:
             names = list(content := json.loads(path.read_text("utf-8")))

@@ -12,6 +12,7 @@ from intravar.errors import InputError, option
 from intravar.sources.databases import Database, open_database, quoted
 from intravar.sources.paths import database_kind, existing, open_zip, read_member, without_password
 from intravar.sources.plain import plain_column
+from intravar.table_files import scan_csv, scan_parquet
 from intravar.text import MISSING, first_line
 
 #: How the names of columns end, and what such columns hold.
@@ -118,13 +119,13 @@ class OmopTables:
         if self._archive is not None:
             source = read_member(self._archive, table)
         if table.lower().endswith(".parquet"):
-            return pl.scan_parquet(source)
+            return scan_parquet(source)
         with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
             header = file.readline()
         # Vocabularies come with tabs in files called CSV.
         separator = max((",", "\t", ";"), key=lambda sign: header.count(sign.encode()))
         missing = list(MISSING)
-        return pl.scan_csv(source, separator=separator, infer_schema=False, null_values=missing)
+        return scan_csv(source, separator=separator, infer_schema=False, null_values=missing)
 
 
 def _typed(column: pl.Series, table: str) -> pl.Series:
