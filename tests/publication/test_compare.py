@@ -100,10 +100,10 @@ def test_a_folder_with_brackets_is_not_the_one_beside_it(tmp_path: Path) -> None
     stored(tmp_path / "run1", KEYS[0], 0.0)
     bracketed = stored(tmp_path / "run[1]", KEYS[0], 0.1)
 
-    published = {row.discordance for row in read_published(bracketed).first.physicians}
+    published = [row.discordance for row in read_published(bracketed).first.physicians]
     exact = intravar.compare(tmp_path / "run1", bracketed, exact=True).physicians
 
-    assert published == {None, 0.3, 0.4}
+    assert sorted(filter(None, published)) == pytest.approx([0.3, 0.4])
     assert exact["change"].to_list() == [0.1, 0.1, 0.1]
 
 
