@@ -50,17 +50,6 @@ def scan_csv(source: FileContent, **options: Any) -> pl.LazyFrame:
     return pl.scan_csv(_exact(source), glob=False, **options)
 
 
-def read_json_lines(source: FileContent, **options: Any) -> pl.DataFrame:
-    """Read newline-delimited JSON into memory; options are those of :func:`polars.read_ndjson`.
-
-    Polars has no option that switches expansion off for this format, so the file is opened here.
-    """
-    if isinstance(source, Path):
-        with source.open("rb") as file:
-            return pl.read_ndjson(file, **options)
-    return pl.read_ndjson(source, **options)
-
-
 def _exact(source: FileContent) -> FileContent:
     """Return an absolute path, in which ``~`` and ``s3:`` are plain names."""
     return source.absolute() if isinstance(source, Path) else source

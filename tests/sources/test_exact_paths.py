@@ -7,7 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from intravar import table_files
 from intravar.sources import read_source
 from intravar.sources.omop.tables import OmopTables
 from intravar.sources.reading import scan_source
@@ -86,16 +85,6 @@ def test_a_tilde_is_a_name_and_not_the_home_folder(
     write_parquet(RIGHT, tmp_path / "~" / "t")
 
     table = read_source(Path("~/t.parquet")).table
-
-    assert table["doctor"].to_list() == ["right", "right"]
-
-
-def test_json_lines_are_read_from_the_path_that_was_given(tmp_path: Path) -> None:
-    (tmp_path / "data1.jsonl").write_text(WRONG.write_ndjson())
-    path = tmp_path / "data[1].jsonl"
-    path.write_text(RIGHT.write_ndjson())
-
-    table = table_files.read_json_lines(path)
 
     assert table["doctor"].to_list() == ["right", "right"]
 

@@ -136,6 +136,28 @@ def test_variables_of_the_program_are_not_tables(duck: Path) -> None:
 # --- PostgreSQL ---
 
 
+#: Ways in which a query may call the volatile function `wipe` without naming it, and two roles.
+OBJECTS = (
+    "CREATE FUNCTION wipe(int) RETURNS int LANGUAGE sql AS 'DELETE FROM t; SELECT $1'",
+    "CREATE FUNCTION wipe(int, int) RETURNS int LANGUAGE sql AS 'DELETE FROM t; SELECT $1'",
+    "CREATE FUNCTION wipe_true(int) RETURNS bool LANGUAGE sql AS 'DELETE FROM t; SELECT true'",
+    "CREATE VIEW wiping AS SELECT doctor, wipe(1) AS drug FROM t",
+    "CREATE VIEW over_wiping AS SELECT doctor, drug FROM wiping",
+    "CREATE VIEW reading AS SELECT doctor, drug, random() AS r FROM t",
+    "CREATE OPERATOR %%% (leftarg = int, rightarg = int, function = wipe)",
+    "CREATE AGGREGATE wipe_all(int) (sfunc = wipe, stype = int, initcond = '0')",
+    "CREATE DOMAIN wiped AS int CHECK (wipe_true(value))",
+    "CREATE DOMAIN wiped_again AS wiped",
+    "CREATE TYPE pair AS (a int)",
+    "CREATE FUNCTION wipe_pair(pair) RETURNS int LANGUAGE sql AS 'DELETE FROM t; SELECT 1'",
+    "CREATE CAST (pair AS int) WITH FUNCTION wipe_pair(pair)",
+    "CREATE ROLE reader LOGIN",
+    "GRANT pg_read_all_data TO reader",
+    "CREATE ROLE writer LOGIN",
+    "GRANT pg_read_all_data, pg_write_server_files TO writer",
+)
+
+
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     import psycopg
@@ -144,6 +166,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         write_table(found, "t", TABLE)
         with psycopg.connect(found, autocommit=True) as connection:
             connection.execute("CREATE SEQUENCE s")
+            for statement in OBJECTS:
+                connection.execute(statement.encode())
             connection.execute(
                 "CREATE FUNCTION harmless(int) RETURNS int LANGUAGE sql STABLE AS 'SELECT $1'"
             )
@@ -190,6 +214,123 @@ def test_postgresql_is_only_read(url: str, query: str) -> None:
     assert words.startswith(("the query is refused", "the query failed")), words
     assert not Path("/tmp/intravar-evil").exists()
     assert read_source(url, table="t").table.rows() == TABLE.rows()
+
+
+#: A call that writes a file on the server, in queries that a filter by regular expressions passes.
+HIDDEN_CALLS = {
+    "an apostrophe in a quoted name": (
+        """SELECT drug AS "it's", lo_export(4711, '{file}') AS "b'c" FROM t"""
+    ),
+    "a line comment in a quoted name": (
+        """SELECT drug AS "a--b", lo_export(4711, '{file}') AS x FROM t"""
+    ),
+    "a comment in a quoted name": (
+        """SELECT drug AS "a/*b", lo_export(4711, '{file}') AS "c*/d" FROM t"""
+    ),
+    "nested comments": (
+        """SELECT drug /* /* */ ' */, lo_export(4711, '{file}') AS x /* ' */ FROM t"""
+    ),
+    "a dollar in a name": ("""SELECT drug AS a$b$, lo_export(4711, '{file}') AS c$b$ FROM t"""),
+    "escaped letters of a name": (
+        """SELECT drug, U&"lo\\005fexport"(4711, '{file}') AS x FROM t"""
+    ),
+    "a comment before the parenthesis": (
+        """SELECT drug, lo_export -- '
+        (4711, '{file}') AS x FROM t"""
+    ),
+}
+
+
+@pytest.mark.parametrize("how", HIDDEN_CALLS)
+@pytest.mark.parametrize("role", ["postgres", "reader"])
+def test_postgresql_writes_no_file(url: str, role: str, how: str) -> None:
+    file = Path("/tmp/intravar-evil-export")
+    query = HIDDEN_CALLS[how].format(file=file)
+
+    words = refused(url.replace("postgres:@", f"{role}:@"), query)
+
+    assert words.startswith("the query is refused: the function 'lo_export' may change"), words
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT doctor, drug::int %%% 1 AS x FROM t",
+        "SELECT doctor, wipe_all(drug::int) AS x FROM t GROUP BY doctor",
+        "SELECT doctor, wipe_all(drug::int) OVER () AS x FROM t",
+        "SELECT doctor, drug::int::wiped AS x FROM t",
+        "SELECT doctor, drug::int::wiped_again AS x FROM t",
+        "SELECT doctor, ROW(1)::pair::int AS x FROM t",
+        "SELECT doctor, drug FROM wiping",
+        "SELECT doctor, drug FROM over_wiping",
+        "SELECT doctor, drug FROM t WHERE EXISTS (SELECT FROM over_wiping)",
+        "SELECT doctor, drug FROM t ORDER BY wipe(1)",
+        "SELECT doctor, drug FROM t JOIN LATERAL wipe(1) AS w ON true",
+        "WITH w AS (SELECT wipe(1) AS x) SELECT doctor, x FROM t, w",
+        "SELECT doctor, (SELECT max(wipe(i)) FROM generate_series(1, 2) AS i) AS x FROM t",
+        "SELECT doctor, CASE WHEN drug = 5 THEN wipe(1) END AS x FROM t",
+        "SELECT doctor, table_to_xml('wiping', true, true, '') AS x FROM t",
+        "SELECT doctor, query_to_xml('SELECT wipe(1)', true, true, '') AS x FROM t",
+        "SELECT doctor, set_config('role', 'postgres', false) AS x FROM t",
+    ],
+)
+def test_postgresql_runs_no_function_that_is_not_named(url: str, query: str) -> None:
+    words = refused(url, query)
+
+    assert words.startswith("the query is refused: the function "), words
+    assert read_source(url, table="t").table.rows() == TABLE.rows()
+
+
+def test_a_view_that_calls_a_volatile_function_is_not_read(url: str) -> None:
+    with pytest.raises(InputError, match="the function 'wipe' may change something"):
+        read_source(url, table="over_wiping")
+
+
+def test_a_view_that_draws_random_numbers_is_read(url: str) -> None:
+    assert read_source(url, table="reading").table.height == TABLE.height
+
+
+def test_a_role_that_may_write_files_may_name_a_table_and_run_no_query(url: str) -> None:
+    writer = url.replace("postgres:@", "writer:@")
+
+    assert read_source(writer, table="t").table.rows() == TABLE.rows()
+    with pytest.raises(InputError, match="the role 'writer' may reach files or programs"):
+        read_source(writer, query="SELECT doctor, drug FROM t")
+
+
+def test_a_superuser_has_no_rights_to_files_in_the_session(url: str) -> None:
+    from intravar.sources.databases import PostgreSQL
+
+    database = PostgreSQL(url)
+    (rights,) = database._connection.execute(
+        "SELECT has_function_privilege('lo_export(oid, text)', 'execute')"
+    ).fetchone()
+    database.close()
+
+    assert rights is False
+
+
+def test_row_policies_do_not_leave_rows_out_silently(url: str) -> None:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE guarded AS SELECT * FROM t")
+        connection.execute("ALTER TABLE guarded ENABLE ROW LEVEL SECURITY")
+
+    with pytest.raises(InputError, match="row-level security"):
+        read_source(url, table="guarded")
+
+
+def test_nothing_is_read_where_the_server_does_not_report_its_analysis(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    monkeypatch.setattr(psycopg.Connection, "add_notice_handler", lambda *_: None)
+    monkeypatch.setattr(psycopg.Connection, "remove_notice_handler", lambda *_: None)
+
+    assert "does not report what the query would run" in refused(url, "SELECT * FROM t")
 
 
 def test_postgresql_queries_may_compute(url: str) -> None:

@@ -19,6 +19,7 @@ import polars as pl
 from intravar.errors import InputError, option, unknown_name
 from intravar.sources import paths
 from intravar.sources.plain import from_rows
+from intravar.sources.query_check import check_query, drop_powers
 from intravar.table_files import scan_parquet
 from intravar.text import checked_names, first_line, shortened
 
@@ -78,6 +79,7 @@ def chosen_query(database: Database, table: str | None, query: str | None, name:
     if query is not None and not query.strip():
         raise InputError(f"{option('query')} is empty; give a SELECT")
     if query is not None:
+        database.check_role()
         return query
     known = database.tables()
     if not known:
@@ -103,6 +105,8 @@ class Database(ABC):
     _errors: tuple[type[Exception], ...]
     _listing: ClassVar[str]
     _usual: ClassVar[str] = "main"
+    #: Name of a role of the server that has rights which a query must not have.
+    _powerful_role: str | None = None
 
     @abstractmethod
     def _selected(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:
@@ -111,6 +115,15 @@ class Database(ABC):
     def _problem(self, error: Exception) -> str:
         """Say why a query failed."""
         return f"the query failed: {first_line(error)}"
+
+    def check_role(self) -> None:
+        """Refuse queries of a role that may reach files or programs of the server."""
+        if self._powerful_role is not None:
+            raise InputError(
+                f"the role '{self._powerful_role}' may reach files or programs of the server, so "
+                f"that {option('query')} is refused; connect as a role that only reads, or name a "
+                f"table or view with {option('table')}"
+            )
 
     def tables(self) -> list[str]:
         """Return the names of the tables and views."""
@@ -250,29 +263,15 @@ class SQLite(Database):
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-#: Volatile functions of PostgreSQL that give values and change nothing.
-_HARMLESS = frozenset(
-    {"random", "random_normal", "gen_random_uuid", "clock_timestamp", "timeofday", "uuidv4"}
-)
 _SYNTAX_ERROR = "42601"
-_TEXTS = re.compile(
-    r"""(?:\b[eE])'(?:[^'\\]|\\.|'')*'   # E'text with \' in it'
-    | '(?:[^']|'')*'                     # 'text'
-    | \$(\w*)\$.*?\$\1\$                 # $tag$text$tag$
-    | --[^\n]*                           # a comment to the end of the line
-    | /\*.*?\*/                          # a comment
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_CALLED = re.compile(r'("(?:[^"]|"")+"|[^\W\d][\w$]*)\s*\(')
 
 
 class PostgreSQL(Database):
-    """A PostgreSQL server, in a session that the server itself keeps from writing.
+    """A PostgreSQL server, in a session that may only read.
 
-    The session is read-only, and a query is declared as a cursor: the server then takes one SELECT
-    and nothing else, no COPY, no COMMIT before it and no command after it. Functions that the
-    server's own catalogue calls volatile may act outside of transactions and are refused.
+    Every query is checked by :func:`intravar.sources.query_check.check_query` before it runs. The
+    session is read-only, has no rights to files or programs of the server, and declares a query as
+    a cursor: the server then takes one SELECT, no COPY, no COMMIT before it and no command after.
     """
 
     _listing = (
@@ -296,6 +295,7 @@ class PostgreSQL(Database):
             scheme, _, rest = url.partition("://")
             self._connection = psycopg.connect(f"{scheme.lower()}://{rest}", connect_timeout=10)
             self._connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+            self._powerful_role = drop_powers(self._connection)
             self._connection.commit()
             self._connection.read_only = True
             for kind in ("Date", "Timestamp", "Timestamptz"):
@@ -311,7 +311,7 @@ class PostgreSQL(Database):
     def _selected(self, query: str, size: int | None) -> Iterator[pl.DataFrame]:
         query = query.strip().rstrip(";")
         try:
-            self._refuse_volatile(query)
+            check_query(self._connection, query)
             with self._connection.cursor(name="patients") as cursor:
                 cursor.execute(query.encode())
                 names = [column.name for column in cursor.description or ()]
@@ -323,19 +323,6 @@ class PostgreSQL(Database):
                     yield from_rows(names, rows)
         finally:
             self._connection.rollback()
-
-    def _refuse_volatile(self, query: str) -> None:
-        volatile = self._connection.execute(
-            "SELECT DISTINCT proname FROM pg_catalog.pg_proc "
-            "WHERE provolatile = 'v' AND proname = ANY(%s) ORDER BY 1",
-            [sorted(functions_called(query) - _HARMLESS)],
-        ).fetchall()
-        if volatile:
-            raise InputError(
-                f"the query is refused: the function '{volatile[0][0]}' may change something (the "
-                "database calls it volatile); select from tables and views alone, or declare the "
-                "function STABLE if it only reads"
-            )
 
     def _problem(self, error: Exception) -> str:
         one = getattr(error, "sqlstate", None) == _SYNTAX_ERROR
@@ -355,23 +342,6 @@ def _far_as_text(loader: type[Any]) -> type[Any]:
             return None if "infinity" in text else text
 
     return type(loader.__name__, (loader,), {"load": load})
-
-
-def functions_called(query: str) -> set[str]:
-    """Return the names that stand before a parenthesis in a query, as the catalogue spells them.
-
-    Examples
-    --------
-    >>> sorted(functions_called("SELECT Lo(1), pg_catalog.SetVal /* x */ (2), 'f(x)'"))
-    ['lo', 'setval']
-    """
-    bare = _TEXTS.sub(" ", query)
-    if re.search(r'[uU]&"', bare):
-        raise InputError('the query is refused: write names plainly, not as U&"..."')
-    return {
-        name[1:-1].replace('""', '"') if name.startswith('"') else name.lower()
-        for name in _CALLED.findall(bare)
-    }
 
 
 def open_database(source: str, kind: paths.Kind) -> Database:
