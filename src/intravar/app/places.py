@@ -24,6 +24,8 @@ from intravar.writing import make_private_folder
 TABLES = (
     *(".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".toml"),
     *(".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"),
+    *(".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt"),
+    *(".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
     *(".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db"),
 )
 #: Disk space that an upload leaves free, in bytes.

@@ -1,4 +1,4 @@
-"""Tables from files: delimited text, Parquet and Excel.
+"""Tables from files: delimited text, Parquet, Excel, JSON lines, Stata, SPSS and SAS.
 
 Every cell of a text is read as text. What the texts mean is found out later, in the same way for
 all sources.
@@ -18,7 +18,9 @@ import polars as pl
 
 from intravar import table_files
 from intravar.errors import InputError, option
+from intravar.sources.json_lines import is_json_lines, read_json_lines
 from intravar.sources.paths import GZIP_MAGIC, existing, read_bytes, unreadable
+from intravar.sources.statistics_files import format_of, read_statistics_file
 from intravar.text import checked_names, clean_name, first_line, shortened
 
 PARQUET_MAGIC = b"PAR1"
@@ -31,8 +33,6 @@ NOT_TABLES = {
     "a web page": (b"<!doctype", b"<html", b"<table"),
     "XML": (b"<?xml",),
     "JSON": (b'{"', b"{ ", b"{\n", b"{\r", b"[{"),
-    "an SPSS file": (b"$fl2",),
-    "a Stata file": (b"<stata_dta",),
     "an R file": (b"rdx",),
     "an Arrow file": (b"arrow1",),
     "packed with bzip2": (b"bzh",),
@@ -88,6 +88,10 @@ def read_file(
         return _read_excel(path, sheet)
     if sheet is not None:
         raise InputError(f"{option('sheet')} is for workbooks; '{path}' is not one")
+    if (suffix := format_of(path, beginning)) is not None:
+        return read_statistics_file(path, suffix, encoding=encoding)
+    if is_json_lines(path):
+        return read_json_lines(path)
     if beginning.startswith(ZIP_MAGIC):
         raise InputError(
             f"'{path}' is a zip archive; unpack it first, or use 'intravar omop' if it holds an "
@@ -95,8 +99,15 @@ def read_file(
         )
     for kind, beginnings in NOT_TABLES.items():
         if beginning.lower().startswith(beginnings):
-            raise InputError(f"'{path}' is {kind}, not a table; give CSV, Parquet or a database")
+            raise InputError(
+                f"'{path}' is {kind}, not a table; give CSV, Parquet or a database{_remedy(kind)}"
+            )
     return read_text(path, separator=separator, encoding=encoding)
+
+
+def _remedy(kind: str) -> str:
+    """Return what else can be given instead of a file that is no table."""
+    return ", or JSON lines in a file called .jsonl" if kind == "JSON" else ""
 
 
 def _beginning(path: Path) -> bytes:
@@ -251,6 +262,8 @@ def scan_text(
     """Return delimited text to be gone through; None where it must be read as a whole."""
     with path.open("rb") as file:
         beginning = file.read(BEGINNING)
+    if is_json_lines(path) or format_of(path, beginning) is not None:
+        return None
     otherwise = beginning.startswith((*BYTE_ORDER_MARKS, GZIP_MAGIC, ZIP_MAGIC))
     if encoding not in (None, "utf-8") or b"\x00" in beginning or otherwise:
         return None
