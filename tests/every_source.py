@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from datetime import date, datetime, time
@@ -108,6 +109,39 @@ def as_duckdb(table: pl.DataFrame, folder: Path) -> Written:
     return file, {}
 
 
+def as_json_lines(table: pl.DataFrame, folder: Path) -> Written:
+    file = folder / "t.jsonl"
+    rows = [
+        {name: _for_sqlite(value) for name, value in row.items()}
+        for row in table.iter_rows(named=True)
+    ]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return file, {}
+
+
+def as_stata(table: pl.DataFrame, folder: Path) -> Written:
+    import pyreadstat
+
+    pyreadstat.write_dta(_of_doubles(table), str(folder / "t.dta"))
+    return folder / "t.dta", {}
+
+
+def as_spss(table: pl.DataFrame, folder: Path) -> Written:
+    import pyreadstat
+
+    pyreadstat.write_sav(_of_doubles(table), str(folder / "t.sav"))
+    return folder / "t.sav", {}
+
+
+def _of_doubles(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with the types that statistics programs have; NaN is a missing value there."""
+    return table.with_columns(
+        pl.selectors.numeric().cast(pl.Float64).fill_nan(None),
+        pl.selectors.boolean().cast(pl.Float64),
+        pl.selectors.by_dtype(pl.Null).cast(pl.String),
+    )
+
+
 def as_frame(table: pl.DataFrame, folder: Path) -> Written:
     return table, {}
 
@@ -142,6 +176,7 @@ WRITERS: dict[str, Writer] = {
     "Parquet": as_parquet,
     "folder of parts": as_parts,
     "workbook": as_workbook,
+    "JSON lines": as_json_lines,
     "SQLite": as_sqlite,
     "DuckDB": as_duckdb,
     "polars": as_frame,
@@ -149,3 +184,5 @@ WRITERS: dict[str, Writer] = {
     "pandas objects": as_objects,
     "dict": as_dict,
 }
+#: Formats in which columns are called as variables of a program, and numbers are doubles.
+STATISTICS_WRITERS: dict[str, Writer] = {"Stata": as_stata, "SPSS": as_spss}

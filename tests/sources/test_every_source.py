@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from every_source import WRITERS, Writer, as_frame, as_postgresql
+from every_source import STATISTICS_WRITERS, WRITERS, Writer, as_frame, as_postgresql
 from intravar import InputError, Request
 from intravar.preparation.check import checked
 from intravar.preparation.prepare import Prepared
@@ -221,6 +221,31 @@ def test_rows_and_columns_in_any_order(made: Made, seed: int, tmp_path: Path) ->
     np.testing.assert_array_equal(one.covariates, other.covariates)
     np.testing.assert_array_equal(one.decision, other.decision)
     np.testing.assert_array_equal(one.code, other.code)
+
+
+def storable_in_statistics_files(made: Made) -> Made | None:
+    """Return the table with names that programs take; None if its numbers are no doubles."""
+    for column in made.table.get_columns():
+        is_long = column.dtype == pl.Int64 and (column.abs() > 2**53).any()
+        if is_long or column.dtype.is_decimal():
+            return None
+    names = {name: f"v{place}" for place, name in enumerate(made.table.columns)}
+    return replace(
+        made,
+        table=made.table.rename(names),
+        physician=names[made.physician],
+        decision=names[made.decision],
+        categorical=tuple(names[name] for name in made.categorical),
+    )
+
+
+@settings(max_examples=20, suppress_health_check=RELAXED)
+@given(made=tables())
+def test_the_same_table_from_statistics_programs(made: Made, tmp_path: Path) -> None:
+    pytest.importorskip("pyreadstat")
+    storable = storable_in_statistics_files(made)
+    if storable is not None:
+        same_from_every_source(storable, STATISTICS_WRITERS, tmp_path)
 
 
 @pytest.mark.slow

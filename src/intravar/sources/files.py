@@ -99,15 +99,11 @@ def read_file(
         )
     for kind, beginnings in NOT_TABLES.items():
         if beginning.lower().startswith(beginnings):
+            also = ", or JSON lines in a file called .jsonl" if kind == "JSON" else ""
             raise InputError(
-                f"'{path}' is {kind}, not a table; give CSV, Parquet or a database{_remedy(kind)}"
+                f"'{path}' is {kind}, not a table; give CSV, Parquet or a database{also}"
             )
     return read_text(path, separator=separator, encoding=encoding)
-
-
-def _remedy(kind: str) -> str:
-    """Return what else can be given instead of a file that is no table."""
-    return ", or JSON lines in a file called .jsonl" if kind == "JSON" else ""
 
 
 def _beginning(path: Path) -> bytes:

@@ -1,9 +1,9 @@
 """Tables of Stata, SPSS and SAS, read by ReadStat (package pyreadstat).
 
 These files describe their columns: a code may have a label (1 is "never smoked"), and codes may be
-declared missing (-9, or .a in Stata). Declared missing codes become missing values. A column becomes
-the texts of its labels if every code in it has one; it stays as it is if some have none, because a
-number with a label for a few special values is still a number.
+declared missing (-9, or .a in Stata). Declared missing codes become missing values. A column
+becomes the texts of its labels if every code in it has one; it stays as it is if some have none,
+because a number with a label for a few special values is still a number.
 """
 
 from pathlib import Path
