@@ -111,11 +111,10 @@ def as_duckdb(table: pl.DataFrame, folder: Path) -> Written:
 
 def as_json_lines(table: pl.DataFrame, folder: Path) -> Written:
     file = folder / "t.jsonl"
-    rows = [
-        {name: _for_sqlite(value) for name, value in row.items()}
-        for row in table.iter_rows(named=True)
-    ]
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with file.open("w") as lines:
+        for row in table.iter_rows(named=True):
+            values = {name: _for_sqlite(value) for name, value in row.items()}
+            lines.write(f"{json.dumps(values)}\n")
     return file, {}
 
 

@@ -125,6 +125,15 @@ def test_a_study_file_opens_with_its_choices(tmp_path: Path) -> None:
     assert again.written == "age > 40"
 
 
+def test_a_query_stays_when_the_table_is_read_again() -> None:
+    draft = Draft(Path("/data/a.db"), {"physician": "doctor", "query": "SELECT 1"})
+
+    draft.reread({"encoding": "latin-1", "physician": "doctor"})
+
+    assert draft.reading == {"encoding": "latin-1", "query": "SELECT 1"}
+    assert draft.waits_for_confirmation
+
+
 def test_what_no_screen_asks_for_stays_as_the_study_file_says() -> None:
     asked = {"physician": "doctor", "decision": "statin", "after": ["los"]}
     kept = {"method": "euclidean", "covariates": ["age"], "sample": 5_000, "random_state": 3}

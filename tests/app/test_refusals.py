@@ -4,9 +4,11 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -136,6 +138,58 @@ def test_a_study_file_cannot_lead_outside(opened: Opened) -> None:
     study.write_text(f'source = "patients.csv"\n{columns}')
     assert opened.client.post("/open", data={"path": str(study)}).status_code in (200, 202)
     study.unlink()
+
+
+@pytest.fixture
+def study_with_query(opened: Opened) -> Iterator[Path]:
+    """A request's file, which somebody else may have written, with a query of its own."""
+    database = opened.folder / "visits.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE TABLE visits (doctor, drug, age)")
+        rows = [(f"D{at % 5}", at % 2, 40 + at % 30) for at in range(200)]
+        connection.executemany("INSERT INTO visits VALUES (?, ?, ?)", rows)
+    connection.close()
+    study = opened.folder / "theirs.toml"
+    study.write_text(
+        'source = "visits.db"\n[reading]\nquery = "SELECT * FROM visits WHERE age < 60"\n'
+        '[columns]\nphysician = "doctor"\ndecision = "drug"\n'
+    )
+    yield study
+    study.unlink()
+    database.unlink()
+
+
+def test_a_query_of_a_study_file_is_shown_and_not_run(
+    opened: Opened, study_with_query: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(opened.desk.helper, "ask", lambda *task, **given: asked.append(task))
+
+    shown = opened.client.post("/open", data={"path": str(study_with_query)})
+    draft = shown.url.path.rpartition("/")[2]
+    others = [
+        opened.client.request(method, f"/{place}/{draft}")
+        for method, place in [("GET", "table"), ("POST", "table"), ("GET", "check")]
+    ]
+    others += [opened.client.post(f"/{place}/{draft}") for place in ("leaks", "measure")]
+
+    assert "SELECT * FROM visits WHERE age &lt; 60" in shown.text
+    assert {answer.url.path for answer in (shown, *others)} == {f"/query/{draft}"}
+    assert asked == []
+    assert opened.desk.job is None
+
+
+def test_a_query_of_a_study_file_is_run_once_it_is_confirmed(
+    opened: Opened, study_with_query: Path
+) -> None:
+    shown = opened.client.post("/open", data={"path": str(study_with_query)})
+    answer = opened.client.post(shown.url.path)
+    while answer.status_code == 202:
+        time.sleep(0.2)
+        answer = opened.client.get(answer.url.path)
+
+    assert answer.status_code == 200
+    assert "140 rows, 3 columns" in answer.text
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are text elsewhere")

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import intravar
 from intravar import InputError
 from intravar.sources import read_source
 from intravar.sources.plain import from_rows
@@ -88,6 +89,29 @@ def test_workbooks(tmp_path: Path) -> None:
     file.write_bytes(b"no workbook")
     with pytest.raises(InputError, match="is not a readable workbook"):
         read_source(file)
+
+
+@pytest.mark.parametrize("cover", [[["Cardiology, 2024"]], [["title", "year"], ["visits", 2024]]])
+def test_a_workbook_with_a_cover_sheet_names_its_sheets(
+    tmp_path: Path, cover: list[list[object]]
+) -> None:
+    pytest.importorskip("fastexcel")
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    file = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(file) as book:
+        page = book.add_worksheet("cover")
+        for row, cells in enumerate(cover):
+            page.write_row(row, 0, cells)
+        page = book.add_worksheet("visits")
+        page.write_row(0, 0, ["doctor", "drug", "age"])
+        page.write_row(1, 0, ["A", 1, 50])
+
+    with pytest.raises(InputError) as met:
+        intravar.check(file, physician="doctor", decision="drug")
+
+    ending = "; this is sheet 'cover', the workbook also has 'visits': choose with --sheet"
+    assert met.value.on_command_line.endswith(ending)
+    assert read_source(file, sheet="visits").notes == ("sheet 'visits' ('cover' not read)",)
 
 
 def test_sqlite_keeps_text_among_numbers(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ from intravar.version import __version__
 #: What the helper does, and what makes the screen of its answer.
 Task: TypeAlias = Callable[..., Any]
 Then: TypeAlias = Callable[[Any], Response]
+#: The screen that shows a query and asks before it is run; no other screen of its table is shown.
+QUERY = "/query/{draft}"
 #: Seconds after which a screen says that something is still being done.
 PATIENCE = 0.1
 #: What every template knows; the steps of the way are for whoever wants to know where they are.
@@ -180,7 +182,9 @@ def route(path: str, show: Callable[..., Awaitable[Response]], method: str = "GE
         desk: Desk = request.app.state.desk
         named: dict[str, Any] = dict(request.path_params)
         if "draft" in named:
-            named["draft"] = desk.draft(named["draft"])
+            draft = named["draft"] = desk.draft(named["draft"])
+            if draft.waits_for_confirmation and path != QUERY:
+                return onward(QUERY.format(draft=draft.id))
         if "key" in named:
             named["result"] = desk.result(named.pop("key"))
         form = request.query_params

@@ -48,7 +48,8 @@ class Draft:
 
     `conditions` is the population as menus (column, comparison, value), `written` a condition that
     was written out beside them, `expected` the seconds that measuring may take, `error` what the
-    next screen says about the choices.
+    next screen says about the choices. `query_confirmed` is set once the user has read the query
+    of a request's file, which somebody else may have written, and asked for it to be run.
     """
 
     source: Path
@@ -57,12 +58,25 @@ class Draft:
     written: str = ""
     expected: float = 10.0
     error: str = ""
+    query_confirmed: bool = False
     id: str = field(default_factory=lambda: secrets.token_urlsafe(6))
 
     @property
     def reading(self) -> dict[str, str]:
         """How the table is read."""
-        return {name: self.asked[name] for name in READING if self.asked.get(name)}
+        return {name: self.asked[name] for name in (*READING, "query") if self.asked.get(name)}
+
+    @property
+    def waits_for_confirmation(self) -> bool:
+        """Whether a query must be confirmed before anything is read."""
+        return bool(self.asked.get("query")) and not self.query_confirmed
+
+    def reread(self, form: Mapping[str, str]) -> None:
+        """Forget all choices but how the table is to be read; a query stays."""
+        kept = {name: form[name] for name in READING if form.get(name, "").strip()}
+        if query := self.asked.get("query"):
+            kept["query"] = query
+        self.asked = kept
 
     def request(self) -> Request:
         """Return the request, checked."""
@@ -112,10 +126,10 @@ def opened(path: Path, allowed: Callable[[str], Path]) -> Draft:
     if not is_request_file(path):
         return Draft(path)
     source, request = read_request(path)
-    if "://" in source or request.query is not None:
+    if "://" in source:
         raise InputError(
-            f"'{path.name}' reads a database on a server or by a query; measure it on the command "
-            "line: intravar measure FILE"
+            f"'{path.name}' reads a database on a server; measure it on the command line: intravar "
+            "measure FILE"
         )
     chosen = {
         each.name: value

@@ -14,7 +14,7 @@ from intravar import documents
 from intravar import review as pair_review
 from intravar.app import helper
 from intravar.app.desk import Desk, Result, onward, screen
-from intravar.app.draft import DOWNLOADS, READING, Draft, on_screen, opened
+from intravar.app.draft import DOWNLOADS, Draft, on_screen, opened
 from intravar.app.helper import Job
 from intravar.app.places import OutsideError, key_of, plain_name
 from intravar.documents.sheet import with_figure
@@ -77,6 +77,17 @@ async def task(desk: Desk, form: QueryParams, task: str) -> Response:
     return await desk.finish(task)
 
 
+async def query(desk: Desk, form: QueryParams, draft: Draft) -> Response:
+    """Show the query of a request's file, and ask whether to run it."""
+    return screen("query", draft=draft)
+
+
+async def confirm_query(desk: Desk, form: QueryParams, draft: Draft) -> Response:
+    """Let the query that was shown be run from now on."""
+    draft.query_confirmed = True
+    return onward(f"/table/{draft.id}")
+
+
 async def table(desk: Desk, form: QueryParams, draft: Draft) -> Response:
     """Show the first rows and what each column seems to be."""
     preview: dict[str, Any] | None = None
@@ -97,7 +108,7 @@ async def table(desk: Desk, form: QueryParams, draft: Draft) -> Response:
 async def choose(desk: Desk, form: QueryParams, draft: Draft) -> Response:
     """Take over what is chosen, or how the table is to be read."""
     if "reread" in form:
-        draft.asked = {name: form[name] for name in READING if form.get(name, "").strip()}
+        draft.reread(form)
         return onward(f"/table/{draft.id}")
     try:
         draft.choose(form, form.getlist("also"))

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from intravar.app import helper, screens
-from intravar.app.desk import Desk, WaitingError, onward, route, screen
+from intravar.app.desk import QUERY, Desk, WaitingError, onward, route, screen
 from intravar.app.draft import Draft, on_screen
 from intravar.app.guard import Guard
 from intravar.app.helper import DefectError
@@ -47,6 +47,8 @@ ROUTES = [
     route("/open", screens.open_table, "POST"),
     Route("/upload", screens.upload, methods=["POST"]),
     route("/example", screens.example, "POST"),
+    route(QUERY, screens.query),
+    route(QUERY, screens.confirm_query, "POST"),
     route("/table/{draft}", screens.table),
     route("/table/{draft}", screens.choose, "POST"),
     route("/check/{draft}", screens.check),

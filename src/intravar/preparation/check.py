@@ -29,8 +29,9 @@ from intravar.preparation.duplicates import COPIES, patient_columns
 from intravar.preparation.kinds import assign_roles, missing_column, understand_as
 from intravar.preparation.prepare import Prepared, Recipe, identifiers, prepare
 from intravar.request import Request, SharedLabel, requested, shown_fields
+from intravar.sources.paths import regular_file
 from intravar.sources.plain import far_columns, plain_table
-from intravar.sources.reading import ROW, Scanned, population_of, read_whole, scan_source
+from intravar.sources.reading import ROW, Scanned, advised, population_of, read_whole, scan_source
 from intravar.wording import Words
 
 #: The constants are seconds of two idle processors of a server; `python -m benchmarks forecast` and
@@ -254,17 +255,19 @@ def checked_each(
                 )
         # In parts only if all methods can score physicians by what was learned from others.
         methods = [METHODS.get(each) for each in (method, *request.methods)]
+        file = regular_file(source, spool or folder_for_now)
         in_parts = not whole and request.case is None
         in_parts = in_parts and all(each and issubclass(each, CommonEstimator) for each in methods)
         if in_parts:
             large = scan_source(
-                source, spool or folder_for_now, least=request.sample, **request.reading
+                file, spool or folder_for_now, least=request.sample, **request.reading
             )
             if large is not None:
+                large = large.named_after(source)
                 # Whoever reads it as a whole says which line or value does not fit.
                 with suppress(pl.exceptions.PolarsError):
                     return _look(large, request, method, request.sample)
-        stored = read_whole(source, **request.reading)
+        stored = read_whole(file, **request.reading).named_after(source)
         return _look(stored, request, method, request.sample if in_parts else stored.n_rows)
 
 
@@ -276,9 +279,11 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
             raise missing_column(column, stored)
     labels = tuple(each for each in request.labels if each[0] in stored)
     asked = replace(request, labels=labels).of_each()
-    roles = [
-        _with_repeated_rows(assign_roles(stored, alone), stored, method) for alone in asked.values()
-    ]
+    with advised(scanned.advice):
+        roles = [
+            _with_repeated_rows(assign_roles(stored, alone), stored, method)
+            for alone in asked.values()
+        ]
     first, decisions = roles[0], [each.decision for each in roles]
     as_text = (first.physician, *decisions, *first.categorical)
     named = identifiers(stored, first)

@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -49,6 +50,8 @@ BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+#: Sheets of a workbook that a message lists.
+MOST_SHEETS = 8
 #: The line by which Excel tells itself the separator.
 _SEPARATOR_LINE = re.compile(r"^sep=(.)\r?\n")
 #: Bytes that tell how a large text is written.
@@ -59,14 +62,25 @@ FIRST_ROWS = 2**14
 LONGEST_CELL = 10_000_000
 
 
+class FileTable(NamedTuple):
+    """A table from a file, notes on how it was read, and what else the file holds.
+
+    `advice` ends the message of an error about a table that is not the one that was meant.
+    """
+
+    table: pl.DataFrame
+    notes: list[str]
+    advice: str = ""
+
+
 def read_file(
     path: Path,
     *,
     separator: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
-) -> tuple[pl.DataFrame, list[str]]:
-    """Read a file or a folder of Parquet parts; return the table and notes on how it was read."""
+) -> FileTable:
+    """Read a file or a folder of Parquet parts."""
     if existing(path).is_dir():
         if sheet is not None:
             raise InputError(f"{option('sheet')} is for workbooks; '{path}' is a folder")
@@ -75,7 +89,7 @@ def read_file(
     lazy = scan_parquet(path)
     if lazy is not None:
         with _whole(path):
-            return lazy.collect(), []
+            return FileTable(lazy.collect(), [])
     if path.is_dir():
         names = {entry.name.lower() for entry in path.iterdir()}
         if {"person.csv", "visit_occurrence.csv"} <= names:
@@ -89,9 +103,9 @@ def read_file(
     if sheet is not None:
         raise InputError(f"{option('sheet')} is for workbooks; '{path}' is not one")
     if (suffix := format_of(path, beginning)) is not None:
-        return read_statistics_file(path, suffix, encoding=encoding)
+        return FileTable(*read_statistics_file(path, suffix, encoding=encoding))
     if is_json_lines(path):
-        return read_json_lines(path)
+        return FileTable(*read_json_lines(path))
     if beginning.startswith(ZIP_MAGIC):
         raise InputError(
             f"'{path}' is a zip archive; unpack it first, or use 'intravar omop' if it holds an "
@@ -103,7 +117,7 @@ def read_file(
             raise InputError(
                 f"'{path}' is {kind}, not a table; give CSV, Parquet or a database{also}"
             )
-    return read_text(path, separator=separator, encoding=encoding)
+    return FileTable(*read_text(path, separator=separator, encoding=encoding))
 
 
 def _beginning(path: Path) -> bytes:
@@ -184,7 +198,7 @@ def _is_workbook(path: Path, beginning: bytes) -> bool:
         return False
 
 
-def _read_excel(path: Path, sheet: str | None) -> tuple[pl.DataFrame, list[str]]:
+def _read_excel(path: Path, sheet: str | None) -> FileTable:
     try:
         import fastexcel
     except ImportError as error:
@@ -209,9 +223,22 @@ def _read_excel(path: Path, sheet: str | None) -> tuple[pl.DataFrame, list[str]]
         raise
     except Exception as error:  # the library raises classes of its own for every defect of a file
         raise InputError(f"'{path}' is not a readable workbook ({first_line(error)})") from error
-    others = len(book.sheet_names) - 1
-    note = f"sheet '{sheet}'" + (f" ({others} other sheets not read)" if others else "")
-    return table, [note]
+    others = [f"'{name}'" for name in book.sheet_names if name != sheet]
+    if not others:
+        return FileTable(table, [f"sheet '{sheet}'"])
+    return FileTable(
+        table,
+        [f"sheet '{sheet}' ({_listed(others)} not read)"],
+        f"this is sheet '{sheet}', the workbook also has {_listed(others)}: choose with "
+        f"{option('sheet')}",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first names of a list, and how many more there are."""
+    shown = ", ".join(names[:MOST_SHEETS])
+    more = len(names) - MOST_SHEETS
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def read_text(

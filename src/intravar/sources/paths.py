@@ -8,14 +8,17 @@ import gzip
 import io
 import os
 import re
+import shutil
+import stat
 import sys
 import tempfile
 import traceback
 import zipfile
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl, unquote
 
 from intravar.errors import InputError, did_you_mean
@@ -47,6 +50,34 @@ def unreadable(path: Path, error: Exception) -> InputError:
 def shown(path: Path) -> str:
     """Return a path fit for a message; a mistyped URL is a path too, and may hold a password."""
     return shortened(without_password(str(path)), 200)
+
+
+def regular_file(source: Any, folder: Callable[[], Path]) -> Any:
+    """Return a source that can be read more than once: a pipe is copied into a file.
+
+    A table is read twice, once to see what it is. A pipe such as `/dev/stdin` or a process
+    substitution of the shell can be read only once. Other sources are returned as they are.
+
+    Parameters
+    ----------
+    source
+        A path or any other source.
+    folder
+        Returns a private folder for the copy; called only if one is needed.
+    """
+    if not isinstance(source, str | os.PathLike) or "://" in str(source):
+        return source
+    path = Path(source)
+    try:
+        is_pipe = stat.S_ISFIFO(path.stat().st_mode)
+    except (OSError, ValueError):
+        return source  # the reader reports why it cannot be read
+    if not is_pipe:
+        return source
+    copy = Path(tempfile.mkdtemp(dir=folder())) / path.name
+    with path.open("rb") as pipe, copy.open("xb") as file:
+        shutil.copyfileobj(pipe, file)
+    return copy
 
 
 Kind = Literal["postgresql", "duckdb", "sqlite"]

@@ -6,12 +6,13 @@ through, a workbook say or text in another encoding, is read as a whole by whoev
 
 import operator
 import os
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import narwhals as nw
@@ -22,7 +23,7 @@ from intravar.arrays import IntArray
 from intravar.errors import InputError, option, unknown_name
 from intravar.observed import is_pandas
 from intravar.sources.files import read_file, scan_parquet, scan_text
-from intravar.sources.paths import database_kind, without_password
+from intravar.sources.paths import database_kind, regular_file, without_password
 from intravar.sources.plain import from_array, plain_table, series_of
 from intravar.sources.texts import Forms, among, text_forms, typed_texts
 from intravar.text import (
@@ -34,6 +35,7 @@ from intravar.text import (
     without_missing,
 )
 from intravar.where import MISSING, Value, columns_of, read_population
+from intravar.wording import with_options
 
 #: How the names begin of columns that are added to the rows of a large table.
 OWN = "intravar: "
@@ -55,7 +57,8 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 class Scanned:
     """A table to be gone through: as stored, with the number of every row.
 
-    Results are pandas if the source was (`as_pandas`).
+    Results are pandas if the source was (`as_pandas`). `advice` says what else the source holds,
+    for errors about columns that the table lacks.
     """
 
     lazy: pl.LazyFrame
@@ -63,6 +66,12 @@ class Scanned:
     name: str
     notes: tuple[str, ...] = ()
     as_pandas: bool = False
+    advice: str = ""
+
+    def named_after(self, source: Any) -> "Scanned":
+        """Return the table under the name of its source, of which it may be a copy."""
+        is_named = isinstance(source, str | os.PathLike)
+        return replace(self, name=without_password(str(source))) if is_named else self
 
     @property
     def called(self) -> str:
@@ -103,6 +112,18 @@ def scan_source(
         return None  # whoever reads it as a whole says what is wrong with it
 
 
+@contextmanager
+def advised(advice: str) -> Iterator[None]:
+    """Add advice to errors, unless it is empty."""
+    try:
+        yield
+    except InputError as error:
+        if not advice:
+            raise
+        message = {"problem": error.message, "advice": with_options(advice)}
+        raise InputError("{problem}; {advice}", **message) from error
+
+
 def _large(
     lazy: pl.LazyFrame | None, least: int, name: str, notes: tuple[str, ...] = ()
 ) -> Scanned | None:
@@ -126,7 +147,7 @@ def _numbered(stored: Scanned) -> Scanned:
 
 def read_whole(source: Any, **reading: str | None) -> Scanned:
     """Read a table into memory as it is stored, see :func:`read_source`."""
-    name, notes = _FRAME, list[str]()
+    name, notes, advice = _FRAME, list[str](), ""
     asked = {argument: value for argument, value in reading.items() if value is not None}
     if not isinstance(source, str | os.PathLike):
         frame = _frame(source)
@@ -141,9 +162,10 @@ def read_whole(source: Any, **reading: str | None) -> Scanned:
         elif wrong := sorted(asked.keys() & {"table", "query"}):
             raise InputError(f"{option(wrong[-1])} is for databases; '{name}' is not one")
         else:
-            frame, notes = read_file(Path(source), **asked)
-    stored = Scanned(frame.lazy(), frame.height, name, tuple(notes), is_pandas(source))
-    checked_shape(frame, stored.called)
+            frame, notes, advice = read_file(Path(source), **asked)
+    stored = Scanned(frame.lazy(), frame.height, name, tuple(notes), is_pandas(source), advice)
+    with advised(advice):
+        checked_shape(frame, stored.called)
     return _numbered(stored)
 
 
@@ -305,9 +327,11 @@ def read_source(
     >>> read_source({"age": [50, 61], "drug": [0, 1]}).table.shape
     (2, 2)
     """
-    stored = read_whole(
-        source, table=table, query=query, separator=separator, encoding=encoding, sheet=sheet
-    )
+    with TemporaryDirectory(prefix="intravar-") as folder:
+        file = regular_file(source, lambda: Path(folder))
+        stored = read_whole(
+            file, table=table, query=query, separator=separator, encoding=encoding, sheet=sheet
+        ).named_after(source)
     kept, named = ([clean_name(name) for name in names] for names in (as_text, identifiers))
     lazy, forms = population_of(stored, where, kept, identifiers=named)
     rows = lazy.sort(ROW).collect()
