@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -113,6 +113,11 @@ class Observed:
     :func:`in_natural_order`. Columns of a block code one covariate together, the levels of a
     category say: it is scaled as one, weighs as much as one number, and its levels lie equally far
     apart.
+
+    A category with many levels is also known by the number of each patient's level, in `categories`
+    with one column per category. Numbers are names, not quantities; a negative one is a level that
+    was not known when levels were numbered. Predictions encode them; methods that measure distances
+    see the indicator columns of the frequent levels alone.
     """
 
     covariates: FloatArray
@@ -127,6 +132,8 @@ class Observed:
     patient: npt.NDArray[np.uint64] | None = None
     #: Whether patients are identified.
     patients_known: bool = False
+    categories: IntArray | None = None
+    category_names: tuple[str, ...] = ()
     _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -139,11 +146,13 @@ class Observed:
         *,
         keep_missing: bool = False,
         patient: Any = None,
+        categories: Mapping[str, IntArray] | None = None,
     ) -> Observed:
         """Check the input of `fit` and bring it into shape: arrays, lists, frames.
 
         Missing covariates are refused unless they are kept, as NaN. `patient` identifies the
-        patient of every row, if patients may have several rows.
+        patient of every row, if patients may have several rows. `categories` has the number of
+        every row's level, by name of the category.
         """
         covariates, names = _covariates(X, keep_missing)
         _refuse_other_order({"X": X, "y": y, "physician": physician})
@@ -169,6 +178,8 @@ class Observed:
             is_pandas(X, y, physician),
             patient=None if patient is None else hash_patients(_values(patient), n_patients),
             patients_known=patient is not None,
+            categories=np.column_stack(list(categories.values())) if categories else None,
+            category_names=tuple(categories or ()),
         )
 
     def __len__(self) -> int:
@@ -184,6 +195,7 @@ class Observed:
             code=code.astype(np.int64),
             named=self.named[present],
             patient=None if self.patient is None else self.patient[rows],
+            categories=None if self.categories is None else self.categories[rows],
             _learned={},
         )
 

@@ -95,6 +95,38 @@ def row_hashes(X: FloatArray) -> HashArray:
     return total
 
 
+def hash_levels(levels: IntArray, bins: Bins) -> HashArray:
+    """Return a number per level of a category, by the patients who have it.
+
+    The names of levels play no part unless two levels have patients with the same covariates.
+    Then they are told apart by their order.
+
+    Parameters
+    ----------
+    levels
+        Number of the level of every row, negative where it is not numbered.
+    bins
+        Bins of the covariates of every row.
+
+    Examples
+    --------
+    >>> bins = np.array([[1], [2], [1], [1]], dtype=np.uint8)
+    >>> one = hash_levels(np.array([0, 0, 1, -1]), bins)
+    >>> other = hash_levels(np.array([1, 1, 0, -1]), bins)
+    >>> bool((one == other[::-1]).all())
+    True
+    """
+    numbered = levels >= 0
+    n_levels = int(levels.max(initial=-1)) + 1
+    rows = mixed(row_hashes(bins[numbered].astype(np.float64)))
+    sums = panel_sums(rows, levels[numbered], n_levels)
+    order = np.argsort(sums, kind="stable")
+    first = np.searchsorted(sums[order], sums[order], side="left")
+    again = np.empty(n_levels, dtype=np.uint64)
+    again[order] = (np.arange(n_levels) - first).astype(np.uint64)
+    return mixed(sums ^ mixed(again))
+
+
 def panel_sums(numbers: HashArray, code: IntArray, n_physicians: int) -> HashArray:
     """Add hashes up by physician; no order of rows changes the sums."""
     total = np.zeros(n_physicians, dtype=np.uint64)
@@ -265,12 +297,16 @@ class Layout:
 
     Covariates in the order in which they are looked at, where they are cut into bins, whether
     patients of a panel who are alike are copies of one patient, and the mid-ranks of the bins.
+    Categories with many levels are in an order by content, too, each with a number per level that
+    follows from the patients who have it.
     """
 
     names: tuple[str, ...]
     edges: list[FloatArray]
     copies: bool
     mid_ranks: FloatArray
+    category_names: tuple[str, ...] = ()
+    level_hashes: tuple[HashArray, ...] = ()
 
     @classmethod
     def of(cls, observed: Observed) -> Layout:
@@ -284,7 +320,35 @@ class Layout:
         X = np.ascontiguousarray(observed.covariates[:, order])
         names = tuple(observed.names[at] for at in order)
         edges = bin_edges(X)
-        return cls(names, edges, _alike_are_copies(X, code), learn_mid_ranks(binned(X, edges)))
+        bins = binned(X, edges)
+        hashes = {
+            name: hash_levels(observed.categories[:, position], bins)
+            for position, name in enumerate(observed.category_names)
+            if observed.categories is not None
+        }
+        categories = sorted(hashes, key=lambda name: int(mixed(hashes[name]).sum(dtype=np.uint64)))
+        layout = cls(
+            names=names,
+            edges=edges,
+            copies=True,
+            mid_ranks=learn_mid_ranks(bins),
+            category_names=tuple(categories),
+            level_hashes=tuple(hashes[name] for name in categories),
+        )
+        values = row_hashes(X) + layout._level_numbers(observed)
+        return replace(layout, copies=_alike_are_copies(values, code))
+
+    def _level_numbers(self, observed: Observed) -> HashArray:
+        """Return a number per row by its levels; zero without categories of many levels."""
+        total = np.zeros(observed.n_patients, dtype=np.uint64)
+        for name, hashes in zip(self.category_names, self.level_hashes, strict=True):
+            assert observed.categories is not None
+            levels = observed.categories[:, observed.category_names.index(name)]
+            known = (levels >= 0) & (levels < len(hashes))
+            numbers = mixed(levels.astype(np.uint64))
+            numbers[known] = hashes[levels[known]]
+            total = mixed(total ^ numbers)
+        return total
 
     def panels(self, observed: Observed) -> Panels:
         """Sort physicians and their patients by content.
@@ -293,6 +357,7 @@ class Layout:
         """
         column = {name: at for at, name in enumerate(observed.names)}
         odd = sorted(set(self.names) ^ set(column))
+        odd += sorted(set(self.category_names) ^ set(observed.category_names))
         if odd:
             raise InputError(
                 f"these panels have other covariates than those learned from "
@@ -303,6 +368,14 @@ class Layout:
         bins = binned(X, self.edges)
         pattern = _patterns(X, bins, code)
         values = row_hashes(X)
+        categories = None
+        if self.category_names and observed.categories is not None:
+            # Patients with different levels are different, although both may be rare.
+            numbers = self._level_numbers(observed)
+            pattern = mixed(pattern ^ numbers)
+            values += numbers
+            order = [observed.category_names.index(name) for name in self.category_names]
+            categories = observed.categories[:, order]
         ranked, valued, decided = (
             panel_sums(mixed(each), code, n_physicians)
             for each in (pattern, values, values ^ mixed(observed.y.astype(np.uint64)))
@@ -319,6 +392,8 @@ class Layout:
             as_pandas=observed.as_pandas,
             patient=None if observed.patient is None else observed.patient[rows],
             patients_known=observed.patients_known,
+            categories=None if categories is None else categories[rows],
+            category_names=self.category_names,
             bins=np.ascontiguousarray(bins[rows]),
             rows=rows,
             places=places,
@@ -350,6 +425,7 @@ def in_content_order(observed: Observed) -> tuple[Observed, IntArray]:
         code=panels.code,
         named=panels.named,
         patient=panels.patient,
+        categories=None if observed.categories is None else observed.categories[panels.rows],
         _learned={},
     )
     return sorted_by_content, panels.rows
@@ -372,9 +448,9 @@ def _patterns(X: FloatArray, bins: Bins, code: IntArray) -> HashArray:
     return total
 
 
-def _alike_are_copies(X: FloatArray, code: IntArray) -> bool:
+def _alike_are_copies(values: HashArray, code: IntArray) -> bool:
     """Say whether rows of a panel that are alike are, mostly, like no other physician's."""
-    kind = np.unique(row_hashes(X), return_inverse=True)[1]
+    kind = np.unique(values, return_inverse=True)[1]
     pairs, seen = np.unique(np.column_stack([kind, code]), axis=0, return_counts=True)
     holders = np.bincount(pairs[:, 0])[pairs[:, 0]]
     rich = np.bincount(pairs[:, 1]) >= RICH * np.bincount(code)

@@ -38,6 +38,7 @@ from intravar.learning.boosted_trees import (
     binned,
     grow_trees,
 )
+from intravar.prediction.level_columns import LevelColumns, chosen_columns, learn_level_columns
 from intravar.prediction.own_forests import own_forests
 from intravar.prediction.tasks import Task, telling_columns
 
@@ -167,12 +168,28 @@ class Level(NamedTuple):
         return np.ascontiguousarray(self.logits[:, at])
 
 
+class SeenColumns(NamedTuple):
+    """What was computed of all patients while some of them were learned from.
+
+    Attributes
+    ----------
+    score
+        The common score. That of a patient who was learned from has not seen the own decision.
+    encoded
+        Encoded columns of categories with many levels, in the same way.
+    """
+
+    score: FloatArray
+    encoded: FloatArray
+
+
 class Candidates(NamedTuple):
     """What is common to the candidates of one fold.
 
     Columns that rules weigh; common trees, blind to who decided and weighed by rates; mean and
     covariance of the physicians' parameters; the average colleague; P(yes) of whoever has no
-    patients to grow a forest on; camps by name; covariates that forests look at.
+    patients to grow a forest on; camps by name; covariates that forests look at; columns of
+    categories with many levels, which follow the covariates.
     """
 
     chosen: IntArray
@@ -183,23 +200,29 @@ class Candidates(NamedTuple):
     share: float
     camps: Mapping[str, personal_rules.CampRules]
     own: IntArray
+    levels: LevelColumns
 
     def predict(
-        self, task: Task, known: BoolArray, asked: BoolArray, score: FloatArray | None = None
+        self, task: Task, known: BoolArray, asked: BoolArray, seen: SeenColumns | None = None
     ) -> Level:
         """Predict the patients of `asked` from those `known` of the same physicians.
 
-        `score` is the common score of all patients, where some of them were learned from.
+        `seen` has the common score and the encoded columns of all patients, where some of them were
+        learned from.
         """
         wanted = np.flatnonzero(asked)
-        if score is None:
-            score = self.second.scores(task.bins)
-        Z = np.column_stack([np.ones(len(score)), score, task.columns[:, self.chosen]])
+        encoded = self.levels.encode(task) if seen is None else seen.encoded
+        bins = self.levels.bins(task.bins, encoded)
+        score = self.second.scores(bins) if seen is None else seen.score
+        columns = chosen_columns(task.columns, self.levels.scaled(encoded), self.chosen)
+        Z = np.column_stack([np.ones(len(score)), score, columns])
         table = task.table(Z, np.flatnonzero(known))
         rules = personal_rules.fit_rules(table, self.hyper)
         # A large table is not held twice for nothing.
-        whole = len(self.own) == task.filled.shape[1]
-        forest = table._replace(Z=task.filled if whole else task.filled[:, self.own])
+        whole = len(self.own) == task.filled.shape[1] and not encoded.shape[1]
+        forest = table._replace(
+            Z=task.filled if whole else chosen_columns(task.filled, encoded, self.own)
+        )
         p_yes = {
             COLLEAGUES: self.colleagues.average(Z, wanted),
             PERSONAL: rules.predict(Z, task.code, wanted),
@@ -207,7 +230,7 @@ class Candidates(NamedTuple):
         }
         for name, camps in self.camps.items():
             p_yes[name] = camps.predict(table, wanted, rules)
-        logits = [self.first.scores(task.bins[wanted]), *map(clipped_logit, p_yes.values())]
+        logits = [self.first.scores(bins[wanted]), *map(clipped_logit, p_yes.values())]
         axes = _personal_axes(table, wanted, rules)
         return Level((POOLED, *p_yes), np.column_stack([axes, *logits]))
 
@@ -234,28 +257,35 @@ def _personal_axes(
 
 def learn_candidates(
     task: Task, known: BoolArray, start: personal_rules.Hyper | None = None
-) -> tuple[Candidates, FloatArray]:
-    """Learn what is common from the patients of `known`; return their common score as well.
+) -> tuple[Candidates, SeenColumns]:
+    """Learn what is common from the patients of `known`; return what it says of them as well.
 
     Of very many patients those of a sample of physicians are learned from. The search for what is
     common to rules may begin at a neighbouring fit, which saves rounds.
     """
     y, code, half = task.y, task.code, task.half
     rows = np.flatnonzero(known & task.sampled)
-    chosen = telling_columns(task.table(task.columns, rows))
-    Z = np.column_stack([np.ones(len(y)), np.zeros(len(y)), task.columns[:, chosen]])
+    levels, encoded = learn_level_columns(task, rows)
+    bins = levels.bins(task.bins, encoded)
+    n_columns, n_covariates = task.columns.shape[1], task.filled.shape[1]
+    scaled = levels.scaled(encoded)
+    every = np.arange(n_columns + encoded.shape[1])
+    offered = chosen_columns(task.columns, scaled, every) if encoded.shape[1] else task.columns
+    chosen = telling_columns(task.table(offered, rows))
+    Z = np.column_stack([np.ones(len(y)), np.zeros(len(y)), offered[:, chosen]])
     table = task.table(Z, rows)
-    first = common_trees(task.bins, y, code, rows, half)
-    Z[:, 1] = first.scores(task.bins, rows, half)
+    first = common_trees(bins, y, code, rows, half)
+    Z[:, 1] = first.scores(bins, rows, half)
     begin = start if start is not None and len(start.mean) == Z.shape[1] + 2 else None
     hyper = personal_rules.learn_hyper(table, begin)
     # Once more, now that it is known who follows a rule closely and whose decisions say little.
     low, high = expit(personal_rules.fit_rules(table, hyper).theta[:, -2:]).T
-    second = common_trees(task.bins, y, code, rows, half, Rates(high, low))
-    Z[:, 1] = score = second.scores(task.bins, rows, half)
+    second = common_trees(bins, y, code, rows, half, Rates(high, low))
+    Z[:, 1] = score = second.scores(bins, rows, half)
     hyper = personal_rules.learn_hyper(table, hyper)
     rules = personal_rules.fit_rules(table, hyper)
     present = np.unique(code[rows])
+    owner = np.concatenate([task.owner, n_covariates + np.arange(encoded.shape[1])])
     # The same in every fold, though one with few patients may be missing from some.
     several = len(np.unique(code[task.sampled])) >= FEWEST_FOR_CAMPS
     candidates = Candidates(
@@ -269,9 +299,10 @@ def learn_candidates(
             f"{n} camps": personal_rules.learn_camps(table, rules, n)
             for n in (CAMPS if several else ())
         },
-        second.worth_a_look(task.owner[chosen], task.filled.shape[1]),
+        second.worth_a_look(owner[chosen], n_covariates + encoded.shape[1]),
+        levels,
     )
-    return candidates, score
+    return candidates, SeenColumns(score, encoded)
 
 
 def fit_blend(table: FloatArray, y: IntArray) -> FloatArray:

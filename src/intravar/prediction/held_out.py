@@ -41,12 +41,14 @@ from intravar.prediction.bound import (
 from intravar.prediction.candidates import (
     Candidates,
     Level,
+    SeenColumns,
     Stack,
     common_trees,
     fit_stack,
     grown,
     learn_candidates,
 )
+from intravar.prediction.level_columns import learn_level_columns
 from intravar.prediction.own_rules import OwnRules, learn_own_rules, learn_weights
 from intravar.prediction.tasks import Task, View
 from intravar.processes import in_threads
@@ -92,17 +94,17 @@ def cross_fit(task: Task, n_threads: int = 1) -> tuple[tuple[Fold, ...], Predict
     learned = in_threads(
         [partial(learn_candidates, task, task.fold != k) for k in numbers], n_threads
     )
-    candidates, scores = zip(*learned, strict=True)
+    candidates, seen = zip(*learned, strict=True)
     folds = tuple((each, _stack_without(task, k, levels)) for k, each in enumerate(candidates))
-    return folds, read_folds(folds, task, scores, n_threads)
+    return folds, read_folds(folds, task, seen, n_threads)
 
 
 def _predict_from(
     task: Task, known: BoolArray, asked: BoolArray, start: Hyper | None = None
 ) -> Level:
     """Predict some patients from others, who alone are learned from."""
-    candidates, score = learn_candidates(task, known, start)
-    return candidates.predict(task, known, asked, score)
+    candidates, seen = learn_candidates(task, known, start)
+    return candidates.predict(task, known, asked, seen)
 
 
 def _stack_without(task: Task, k: int, levels: Mapping[tuple[int, int], Level]) -> Stack:
@@ -120,13 +122,13 @@ def _stack_without(task: Task, k: int, levels: Mapping[tuple[int, int], Level]) 
 
 
 def read_folds(
-    folds: Sequence[Fold], task: Task, scores: Sequence[FloatArray] = (), n_threads: int = 1
+    folds: Sequence[Fold], task: Task, seen: Sequence[SeenColumns] = (), n_threads: int = 1
 ) -> Predicted:
     """Predict the patients of every fold by what was learned without it.
 
-    `scores` is, by fold, the common score of all patients, where some of them were learned from.
+    `seen` is, by fold, what was computed of all patients, where some of them were learned from.
     """
-    given: Sequence[FloatArray | None] = scores or [None] * len(folds)
+    given: Sequence[SeenColumns | None] = seen or [None] * len(folds)
     work = {
         k: partial(candidates.predict, task, task.fold != k, task.fold == k, given[k])
         for k, (candidates, _) in enumerate(folds)
@@ -433,18 +435,22 @@ def losses_without(
         task = view.task(observed, n_folds, seeds[0])
         tasks = [task.dealt(seed) for seed in seeds]
         left_out = [(), *sets]
-        work = [partial(_losses, tasks, ~np.isin(owner, names)) for names in left_out]
+        work = [partial(_losses, tasks, ~np.isin(owner, names), names) for names in left_out]
         return dict(zip(left_out, in_threads(work, n_threads), strict=True))
 
 
-def _losses(tasks: Sequence[Task], columns: BoolArray) -> FloatArray:
+def _losses(
+    tasks: Sequence[Task], columns: BoolArray, left_out: tuple[str, ...] = ()
+) -> FloatArray:
     """Predict every patient from the other folds, by some of the columns; return the losses."""
-    bins = np.ascontiguousarray(tasks[0].bins[:, columns])
+    kept = np.ascontiguousarray(tasks[0].bins[:, columns])
     y, code = tasks[0].y, tasks[0].code
     predicted = np.zeros(len(y))
     for task in tasks:
         for fold in range(task.n_folds):
             own, others = np.flatnonzero(task.fold == fold), np.flatnonzero(task.fold != fold)
+            levels, encoded = learn_level_columns(task, others, left_out)
+            bins = levels.bins(kept, encoded)
             score = common_trees(bins, y, code, others, task.half).scores(bins, others, task.half)
             table = task.table(np.column_stack([np.ones(len(y)), score]), others)
             rules = fit_rules(table, learn_hyper(table))

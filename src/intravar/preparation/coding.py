@@ -26,6 +26,8 @@ from intravar.text import clean_texts, shortened
 MOST_LEVELS = 20
 #: Levels with fewer patients are pooled: so few tell nothing apart.
 RARE_LEVEL = 11
+#: A category has many levels if several are pooled and at least this share of the rows has one.
+SMALLEST_POOLED = 0.01
 OTHER = "(other)"
 ABSENT = "(missing)"
 
@@ -39,7 +41,10 @@ class Coding:
     as one number; a category of two levels is one column, which amounts to the same.
 
     A number may be `marked`: a column says where it was missing. `known` are the levels of a
-    category that count as themselves; `levels` those that get a column.
+    category that count as themselves; `levels` those that get a column. `n_pooled` levels, with
+    `n_pooled_rows` patients, are pooled in these columns. If they are several and not negligible,
+    the category has many levels: then `numbered` are all of its levels, the most frequent first,
+    and predictions tell them apart by their numbers.
     """
 
     name: str
@@ -49,6 +54,23 @@ class Coding:
     known: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
     n_pooled: int = 0
+    n_pooled_rows: int = 0
+    numbered: tuple[str, ...] = ()
+
+    def level_numbers(self, values: pl.Series) -> IntArray:
+        """Return the number of every value's level.
+
+        A level that was not seen when levels were numbered has a negative number of its own, which
+        follows from its name.
+        """
+        texts = values.fill_null(OTHER if self.fill is None else self.fill)
+        numbers = texts.replace_strict(
+            pl.Series(self.numbered, dtype=pl.String),
+            pl.Series(range(len(self.numbered)), dtype=pl.Int64),
+            default=None,
+        )
+        unseen = -1 - (texts.hash(seed=0) // 4).cast(pl.Int64)
+        return numbers.fill_null(unseen).to_numpy().astype(np.int64)
 
     def coded(self, values: pl.Series) -> list[pl.Series]:
         """Return the columns of some values; levels that were never seen count as pooled."""
@@ -97,10 +119,32 @@ def _of_category(column: Column, policy: Missing, smallest_level: int) -> Coding
     common = counts.filter(pl.col("count") >= smallest_level)[values.name].to_list()
     known = sorted(common if len(common) <= MOST_LEVELS else common[: MOST_LEVELS - 1])
     n_pooled = counts.height - len(known)
+    pooled = counts.filter(~pl.col(values.name).is_in(known))
+    n_pooled_rows = int(pooled["count"].sum())
+    many = n_pooled > 1 and n_pooled_rows >= SMALLEST_POOLED * len(values)
+    numbered = tuple(counts[values.name].to_list()) if many else ()
     levels = [*known, OTHER] if n_pooled else known
     if len(levels) == 2:
         levels = levels[1:] if levels[1] != OTHER else levels[:1]
-    return Coding(column.name, column.kind, fill, False, tuple(known), tuple(levels), n_pooled)
+    return Coding(
+        name=column.name,
+        kind=column.kind,
+        fill=fill,
+        known=tuple(known),
+        levels=tuple(levels),
+        n_pooled=n_pooled,
+        n_pooled_rows=n_pooled_rows,
+        numbered=numbered,
+    )
+
+
+def number_levels(codings: Sequence[Coding], columns: Sequence[Column]) -> dict[str, IntArray]:
+    """Return the number of every row's level, by name of the categories with many levels."""
+    return {
+        coding.name: coding.level_numbers(column.values)
+        for coding, column in zip(codings, columns, strict=True)
+        if coding.numbered
+    }
 
 
 def encode_with(

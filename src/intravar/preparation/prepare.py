@@ -15,7 +15,14 @@ from intravar.errors import InputError, counted_among, option
 from intravar.observed import TRUTH_COLUMNS, Observed
 from intravar.panels import in_content_order
 from intravar.preparation import duplicates, sample
-from intravar.preparation.coding import Coding, Strata, encode_with, learn_codings, strata_of
+from intravar.preparation.coding import (
+    Coding,
+    Strata,
+    encode_with,
+    learn_codings,
+    number_levels,
+    strata_of,
+)
 from intravar.preparation.kinds import Column, understand, understand_as
 from intravar.preparation.leaks import Leak, columns_that_say_the_same, find_leaks
 from intravar.request import Request
@@ -118,7 +125,13 @@ class Recipe:
             return None
         encoded, origin, blocks = encode_with(self.codings, columns)
         decision, physician = plain[roles.decision][rows], plain[roles.physician][rows]
-        observed = Observed.of(encoded, decision.to_numpy(), physician, blocks)
+        observed = Observed.of(
+            encoded,
+            decision.to_numpy(),
+            physician,
+            blocks,
+            categories=number_levels(self.codings, columns),
+        )
         patient = duplicates.patient_numbers(plain[rows], roles) if self.visits else None
         observed = replace(observed, patient=patient, patients_known=self.patients_known)
         raw = plain[rows].select(each.name for each in self.codings)

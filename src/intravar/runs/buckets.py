@@ -397,7 +397,10 @@ def _made_of(checks: Mapping[str, Check], census: Census, limits: Limits) -> dic
         counted.update(each.n_for.tobytes())
     counted.update("\0".join(map(str, census.named.to_list())).encode("utf-8", "surrogatepass"))
     for check in checks.values():
-        sampled.update(check.prepared.observed.covariates.tobytes())
+        observed = check.prepared.observed
+        sampled.update(observed.covariates.tobytes())
+        if observed.categories is not None:
+            sampled.update(observed.categories.tobytes())
     asked = {name: check.request.as_dict() for name, check in checks.items()}
     source = next(iter(checks.values())).source
     return {
