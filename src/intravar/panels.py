@@ -288,6 +288,7 @@ class Panels(Observed):
             tie_breaker=self._random_numbers(key),
             copy_of=copy_of,
             largest=largest,
+            levels=self.categories,
         )
 
 

@@ -136,9 +136,7 @@ def prior_strength(counts: IntArray, yes: IntArray, share: float) -> float:
     return float(STRENGTHS[best])
 
 
-def _shrunken_logit(
-    counts: IntArray, yes: FloatArray, share: float, strength: float
-) -> FloatArray:
+def _shrunken_logit(counts: IntArray, yes: FloatArray, share: float, strength: float) -> FloatArray:
     if np.isinf(strength):
         return np.full(counts.shape, float(logit(share)))
     return np.asarray(logit((yes + strength * share) / (counts + strength)))

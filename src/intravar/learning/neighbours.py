@@ -13,6 +13,10 @@ closest to the farthest, and two clusters are merged if they do not become too l
 maximum matters for coarse data. With a few yes-or-no columns many patients are equal by chance, and
 a cluster of all of them would leave nobody to learn from.
 
+A rare level of a category with many levels, a postcode say, may stand for a patient. Rows of a
+panel that share a level with hardly any other row are merged before all others, however far apart
+they are. Patients of other physicians still tell what the level means.
+
 References
 ----------
 Roberts et al., Cross-validation strategies for data with temporal, spatial, hierarchical, or
@@ -75,6 +79,7 @@ def cluster_neighbours(
     tie_breaker: npt.NDArray[np.uint64],
     copy_of: IntArray,
     largest: int = CLUSTER_SIZE,
+    levels: IntArray | None = None,
 ) -> IntArray:
     """Assign every row to a cluster of neighbours of the same panel.
 
@@ -91,6 +96,8 @@ def cluster_neighbours(
         Number per row that exact copies of one patient share. Copies are always in one cluster.
     largest
         Largest cluster. Only copies of one patient may exceed it.
+    levels
+        Numbers of the rows' levels, one column per category with many levels, if there are any.
 
     Returns
     -------
@@ -110,6 +117,10 @@ def cluster_neighbours(
         shuffled = panel[np.argsort(tie_breaker[begin:end], kind="stable")]
         for block in divide_panel(points, shuffled):
             left, right = _closest_pairs(points[block], NEIGHBOURS_PER_ROW * largest)
+            if levels is not None:
+                first_left, first_right = _pairs_with_rare_levels(levels[block], largest)
+                left = np.concatenate([first_left, left])
+                right = np.concatenate([first_right, right])
             _, copies = np.unique(copy_of[block], return_inverse=True)
             cluster[block] = block[_merge_pairs(left, right, copies, largest)]
     return cluster
@@ -172,6 +183,28 @@ def _closest_pairs(points: FloatArray, n_neighbours: int) -> tuple[IntArray, Int
     right = nearest.ravel()
     order = np.lexsort((right, left, distances[left, right]))
     return left[order], right[order]
+
+
+def _pairs_with_rare_levels(levels: IntArray, largest: int) -> tuple[IntArray, IntArray]:
+    """Return pairs of rows that share a level with few other rows, the rarest levels first.
+
+    Examples
+    --------
+    >>> _pairs_with_rare_levels(np.array([[7, 4, 4, 7, 1, 4]]).T, 2)
+    (array([0]), array([3]))
+    """
+    pairs = []
+    for column in levels.T:
+        _, level, counts = np.unique(column, return_inverse=True, return_counts=True)
+        size = counts[level]
+        order = np.lexsort((np.arange(len(level)), level, size))
+        left = order[:-1]
+        right = order[1:]
+        alike = (level[left] == level[right]) & (size[left] <= largest)
+        pairs.append(np.column_stack([size[left], left, right])[alike])
+    together = np.concatenate(pairs)
+    together = together[np.argsort(together[:, 0], kind="stable")]
+    return together[:, 1], together[:, 2]
 
 
 @njit(cache=True, nogil=True)

@@ -220,14 +220,14 @@ def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | 
     if evidence.of_eligible:
         return float("inf") if evidence.anchors is not None else 0.0
     if evidence.caliper is not None:
-        if rule is None or not np.isfinite(rule.auc):
+        if rule is None or not np.isfinite(rule.auc_of_columns):
             return 0.0
         n = rule.calibration["n_patients"].to_numpy().astype(np.float64)
         yes = float(n @ rule.calibration["observed"].to_numpy())
         no = float(n.sum()) - yes
         # Standard errors of chance by which the area under the curve exceeds one half.
         chance = np.sqrt((yes + no + 1) / (12 * max(yes * no, _TINY)))
-        return float((rule.auc - 0.5) / chance) if min(yes, no) > 0 else 0.0
+        return float((rule.auc_of_columns - 0.5) / chance) if min(yes, no) > 0 else 0.0
     if evidence.by_rate:
         return 0.0
     if (predicted := evidence.predicted()) is None:

@@ -3,7 +3,7 @@
 It describes what the physicians did on the whole, not what they should have done.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.evidence import Evidence
 from intravar.inference.clusters import standard_error_of_mean
 from intravar.learning.boosted_trees import MOST_SEEN, coarse_bins, telling
+from intravar.learning.level_encoding import learn_encoding
 from intravar.measurement.scores import Scores
 from intravar.observed import Observed
 from intravar.preparation.coding import ABSENT
@@ -34,6 +35,8 @@ DRAWN = 1_000
 #: Points at which a covariate is looked at.
 GRID = 9
 CALIBRATION_BINS = 10
+#: Groups of rows; levels are encoded for one of them by the decisions in the others.
+ENCODING_GROUPS = 5
 #: A close call: the less probable decision has at least this probability.
 CLOSE = 0.2
 #: Levels of the tree, and the smallest leaf: patients, and as a share of those it is grown on.
@@ -47,7 +50,8 @@ MOST_KINDS = 3
 class SuggestedRule:
     """What the data say about how decisions depend on covariates.
 
-    The `auc` says how well the decisions of patients held out are ranked, `importance` per
+    The `auc` says how well the decisions of patients held out are ranked, `auc_of_columns` the same
+    without what is known of pooled levels, as methods that pair patients see them; `importance` per
     covariate how much worse that gets if its values are shuffled, `dependence` per covariate and
     value the mean predicted share decided for, and the patients behind it. The `tree` has its
     leaves in words: patients, and those of them who were decided for. `calibration` sets predicted
@@ -55,6 +59,7 @@ class SuggestedRule:
     """
 
     auc: float
+    auc_of_columns: float
     importance: pl.DataFrame
     dependence: pl.DataFrame
     tree: list[dict[str, Any]]
@@ -80,38 +85,81 @@ def suggest_rule(prepared: Prepared, seed: int = 0, words: Words = USUAL) -> Sug
     if x.shape[1] > MOST_SEEN:
         used = telling(coarse_bins(x[learn]), y[learn], np.arange(len(learn)))
         x = np.ascontiguousarray(x[:, used])
+    origin = [prepared.origin[at] for at in used]
+    encoded = encoded_levels(observed, learn, seed)
+    # One thread: the model is small, and threads that wait for each other cost more than they do.
+    with threadpool_limits(limits=1):
+        plain = _boosted(x[learn], y[learn], seed)
+        model, seen = plain, x
+        if encoded.shape[1]:
+            # Dependence on a frequent level would hide behind the encoding of all levels.
+            seen = np.hstack([x, encoded])
+            origin += observed.category_names
+            model = _boosted(seen[learn], y[learn], seed)
+
+        def auc(values: FloatArray) -> float:
+            return _auc(model, values, y[test])
+
+        return SuggestedRule(
+            auc=auc(seen[test]),
+            auc_of_columns=_auc(plain, x[test], y[test]),
+            importance=_importance(auc, prepared, origin, seen[test], seed),
+            dependence=_dependence(plain, prepared, used, learn[:DRAWN]),
+            tree=_short_tree(prepared, words),
+            calibration=_calibration(y[test], model.predict_proba(seen[test])[:, 1]),
+            probability=model.predict_proba(seen)[:, 1],
+        )
+
+
+def encoded_levels(observed: Observed, learn: IntArray, seed: int) -> FloatArray:
+    """Return a column per category with many levels.
+
+    A patient of `learn` is encoded without the own decision.
+    """
+    if observed.categories is None:
+        return np.empty((observed.n_patients, 0))
+    group = stream(seed, "rule", "levels").permutation(len(learn)) % ENCODING_GROUPS
+    columns = []
+    for levels in observed.categories.T:
+        encoding, seen = learn_encoding(levels[learn], observed.y[learn], group)
+        encoded = encoding.encode(levels)
+        encoded[learn] = seen
+        columns.append(encoded)
+    return np.column_stack(columns)
+
+
+def _boosted(x: FloatArray, y: npt.NDArray[np.int8], seed: int) -> HistGradientBoostingClassifier:
     model = HistGradientBoostingClassifier(
         max_iter=80,
         max_leaf_nodes=15,
         early_stopping=False,
         random_state=derived_seed(seed, "rule"),
     )
-    # One thread: the model is small, and threads that wait for each other cost more than they do.
-    with threadpool_limits(limits=1):
-        model.fit(x[learn], y[learn])
+    return model.fit(x, y)
 
-        def auc(values: FloatArray) -> float:
-            if len(np.unique(y[test])) < 2:
-                return float("nan")
-            return float(roc_auc_score(y[test], model.predict_proba(values)[:, 1]))
 
-        return SuggestedRule(
-            auc=auc(x[test]),
-            importance=_importance(auc, prepared, used, x[test], seed),
-            dependence=_dependence(model, prepared, used, learn[:DRAWN]),
-            tree=_short_tree(prepared, words),
-            calibration=_calibration(y[test], model.predict_proba(x[test])[:, 1]),
-            probability=model.predict_proba(x)[:, 1],
-        )
+def _auc(
+    model: HistGradientBoostingClassifier, values: FloatArray, y: npt.NDArray[np.int8]
+) -> float:
+    if len(np.unique(y)) < 2:
+        return float("nan")
+    return float(roc_auc_score(y, model.predict_proba(values)[:, 1]))
 
 
 def _importance(
-    auc: Callable[[FloatArray], float], prepared: Prepared, used: IntArray, x: FloatArray, seed: int
+    auc: Callable[[FloatArray], float],
+    prepared: Prepared,
+    origin: Sequence[str],
+    x: FloatArray,
+    seed: int,
 ) -> pl.DataFrame:
-    """Shuffle one covariate at a time, all its columns together; `x` holds those looked at."""
+    """Shuffle one covariate at a time, all its columns together.
+
+    `x` holds the columns that the model looks at, `origin` their covariates.
+    """
     whole, lost = auc(x), dict.fromkeys(prepared.covariates, 0.0)
-    for name in dict.fromkeys(prepared.origin[at] for at in used):
-        columns = [n for n, at in enumerate(used) if prepared.origin[at] == name]
+    for name in dict.fromkeys(origin):
+        columns = [n for n, covariate in enumerate(origin) if covariate == name]
         shuffled = x.copy()
         shuffled[:, columns] = x[stream(seed, "shuffle", name).permutation(len(x))][:, columns]
         lost[name] = whole - auc(shuffled)

@@ -15,7 +15,8 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from intravar.preparation.coding import encode_with, learn_codings
+from intravar.learning.level_encoding import learn_encoding
+from intravar.preparation.coding import encode_with, learn_codings, number_levels
 from intravar.preparation.kinds import DAY, Column, words_in
 from intravar.seeds import stream
 
@@ -166,6 +167,13 @@ def _auc(columns: Sequence[Column], decided: npt.NDArray[np.int8]) -> float:
         return 0.5
     codings = learn_codings(columns, "indicator", smallest_level=1)
     table = encode_with(codings, columns)[0].to_numpy()
+    if numbered := number_levels(codings, columns):
+        # A category with many levels may give the decision away by levels that are pooled.
+        half = stream(0, "leaks", "halves").permutation(len(decided)) % 2
+        encoded = [
+            learn_encoding(each, decided.astype(np.int64), half)[1] for each in numbered.values()
+        ]
+        table = np.column_stack([table, *encoded])
     smallest = max(5, len(decided) // 200)
     tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=smallest, random_state=0)
     return float(roc_auc_score(decided, tree.fit(table, decided).predict_proba(table)[:, 1]))

@@ -6,6 +6,7 @@ is learned. Every row is then prepared by that, those rows too: nothing is found
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -48,6 +49,8 @@ class ColumnReport:
 
     `use` is "physician", "decision", "covariate", "set aside", "after the decision", "case",
     "patient", "excluded" or "not chosen"; `note` says what was done to it, or why it is set aside.
+    Of a category, `n_pooled` levels are pooled in its columns, with `n_pooled_rows` of `n_rows`
+    patients; if `many_levels`, predictions tell them apart all the same.
     """
 
     column: str
@@ -56,6 +59,10 @@ class ColumnReport:
     n_missing: int | None
     n_distinct: int | None
     note: str = ""
+    n_pooled: int = 0
+    n_pooled_rows: int = 0
+    n_rows: int = 0
+    many_levels: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,13 +370,18 @@ def _reports(
             n_missing, note = told.get(name) or (clean_texts(table[name]).null_count(), "")
             yield ColumnReport(name, "", uses.get(name, "not chosen"), n_missing, None, note)
             continue
-        use, note = "set aside", column.note
+        use, note, pooled = "set aside", column.note, dict[str, Any]()
         if coding is not None:
             use, notes, n_columns = "covariate", [note], len(coding.levels)
             if column.kind == "category":
                 notes.append(f"coded in {n_columns} {'column' if n_columns == 1 else 'columns'}")
             if coding.n_pooled > (not coding.known):
-                notes.append(f"rare levels pooled: {coding.n_pooled}")
+                pooled = {
+                    "n_pooled": coding.n_pooled,
+                    "n_pooled_rows": coding.n_pooled_rows,
+                    "n_rows": len(column.values),
+                    "many_levels": bool(coding.numbered),
+                }
             note = shortened("; ".join(filter(None, notes)), 100)
         n_missing, n_distinct = column.values.null_count(), table[name].n_unique()
-        yield ColumnReport(name, column.kind, use, n_missing, n_distinct, note)
+        yield ColumnReport(name, column.kind, use, n_missing, n_distinct, note, **pooled)

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from intravar.preparation.check import Check
+from intravar.preparation.prepare import ColumnReport
 from intravar.publication.hiding import few, is_small, part_is_safe, shown
 from intravar.publication.results import Check as PublishedCheck
 from intravar.publication.results import Column, DecisionColumn
@@ -122,10 +123,29 @@ def column_rows(check: Check, *, several: bool = False) -> tuple[Column, ...]:
             distinct=f"{MOST_DISTINCT}+"
             if (each.n_distinct or 0) >= MOST_DISTINCT
             else each.n_distinct,
-            note=said(each.note),
+            note=said("; ".join(filter(None, (each.note, _pooled_note(check, each, several))))),
         )
         for each in check.prepared.columns
     )
+
+
+def _pooled_note(check: Check, column: ColumnReport, several: bool) -> str:
+    """Return how many levels of a category are pooled, and the share of rows with one of them.
+
+    Small numbers of rows are not published. Of several decisions neither is the share, from which
+    the rows that miss one decision might follow by subtraction.
+    """
+    if not column.n_pooled:
+        return ""
+    smallest = check.request.smallest_cell
+    share = ""
+    if not part_is_safe(column.n_pooled_rows, column.n_rows, smallest):
+        share = " (few rows)" if column.n_pooled_rows < smallest else " (nearly all rows)"
+    elif not several or smallest <= 1:
+        percent = 100 * column.n_pooled_rows / max(column.n_rows, 1)
+        share = f" ({percent:.0f} % of rows)" if percent >= 1 else " (less than 1 % of rows)"
+    levels = f"{column.n_pooled:,} {agree(column.n_pooled, 'level', 'levels')} pooled{share}"
+    return f"{levels}, which predictions tell apart" if column.many_levels else levels
 
 
 def _counted(check: Check, count: int, *, several: bool, whole: int | None = None) -> str:
