@@ -1,4 +1,4 @@
-"""Target encoding of categories: shrinkage, no own decision, no dependence on the names of levels."""
+"""Target encoding: shrinkage, no own decision, no dependence on the names of levels."""
 
 import numpy as np
 from numpy.testing import assert_array_equal

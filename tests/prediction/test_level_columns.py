@@ -1,4 +1,4 @@
-"""Predictions from categories with many levels: used, not overfitted, no patient stands for a level."""
+"""Predictions from categories with many levels: used, and not overfitted."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -52,9 +52,7 @@ def world(
 def observed(x: np.ndarray, y: np.ndarray, who: np.ndarray, levels: np.ndarray) -> Observed:
     names = pl.Series(np.arange(who.max() + 1))
     columns = ("age", "other")
-    return Observed(
-        x, columns, y, who, names, categories=levels[:, None], category_names=("dx",)
-    )
+    return Observed(x, columns, y, who, names, categories=levels[:, None], category_names=("dx",))
 
 
 def without_levels(given: Observed) -> Observed:

@@ -267,12 +267,11 @@ def learn_candidates(
     rows = np.flatnonzero(known & task.sampled)
     levels, encoded = learn_level_columns(task, rows)
     bins = levels.bins(task.bins, encoded)
-    n_columns, n_covariates = task.columns.shape[1], task.filled.shape[1]
+    n_covariates = task.filled.shape[1]
     scaled = levels.scaled(encoded)
-    every = np.arange(n_columns + encoded.shape[1])
-    offered = chosen_columns(task.columns, scaled, every) if encoded.shape[1] else task.columns
-    chosen = telling_columns(task.table(offered, rows))
-    Z = np.column_stack([np.ones(len(y)), np.zeros(len(y)), offered[:, chosen]])
+    chosen = telling_columns(task.table(task.columns, rows), scaled)
+    columns = chosen_columns(task.columns, scaled, chosen)
+    Z = np.column_stack([np.ones(len(y)), np.zeros(len(y)), columns])
     table = task.table(Z, rows)
     first = common_trees(bins, y, code, rows, half)
     Z[:, 1] = first.scores(bins, rows, half)

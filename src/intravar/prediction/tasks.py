@@ -95,23 +95,24 @@ def scaled_columns(
     return np.ascontiguousarray(table), owner
 
 
-def telling_columns(table: Table) -> IntArray:
+def telling_columns(table: Table, more: FloatArray | None = None) -> IntArray:
     """Return the columns that go with decisions most, within physicians, in rising order.
 
     Sum over physicians of the squared score of a personal weight: large where all weigh a column
-    and where some do.
+    and where some do. Columns of `more` are counted after those of the table.
     """
     Z, y, code, rows, n_physicians = table
-    if Z.shape[1] <= MOST_COLUMNS:
-        return np.arange(Z.shape[1])
+    columns = [*Z.T, *([] if more is None else more.T)]
+    if len(columns) <= MOST_COLUMNS:
+        return np.arange(len(columns))
     who = code[rows]
     size = np.maximum(np.bincount(who, minlength=n_physicians), 1)
     mean = np.bincount(who, y[rows], minlength=n_physicians) / size
     residual = y[rows] - mean[who]
     strength = np.array(
         [
-            np.sum(np.bincount(who, residual * Z[rows, c], minlength=n_physicians) ** 2 / size)
-            for c in range(Z.shape[1])
+            np.sum(np.bincount(who, residual * column[rows], minlength=n_physicians) ** 2 / size)
+            for column in columns
         ]
     )
     return np.sort(np.argsort(-strength, kind="stable")[:MOST_COLUMNS])
