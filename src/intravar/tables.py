@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 #: From what a row is made of.
 Made = TypeVar("Made")
+#: A column of :func:`table_of`: its heading, its share of the width, and what reads its cell.
+TableColumn: TypeAlias = tuple[str, float, Callable[[Any], object]]
 #: Rows up to which a table on paper has all its columns.
 MOST_WIDE = 60
 
@@ -112,7 +114,7 @@ def table_of(
 
 
 def hundredths(value: float, claim: str = "about") -> int:
-    """Return a share as a whole number of 100; an upper limit ("at most") is rounded up.
+    """Return a share as a whole number of 100; what stands behind "at most" is rounded up.
 
     Examples
     --------
@@ -134,7 +136,7 @@ def hundred(value: float | None, claim: str = "about") -> str:
 
 
 def number(value: float | None, claim: str = "about") -> str:
-    """Write a figure with two digits.
+    """Write a figure with two digits; what stands behind "at most" is rounded up.
 
     Examples
     --------
@@ -144,28 +146,39 @@ def number(value: float | None, claim: str = "about") -> str:
     return "–" if value is None else f"{hundredths(value, claim) / 100:.2f}"
 
 
-def hundreds(low: float | None, high: float | None, claim: str = "about") -> str:
-    """Write the ends of an interval as numbers of 100; that of an upper limit has no low end.
+def hundreds(low: float | None, high: float | None) -> str:
+    """Write the ends of an interval as numbers of 100.
 
     Examples
     --------
-    >>> hundreds(0.1, 0.25), hundreds(0.1, 0.25, "at most")
-    ('10 to 25', 'at most 25')
+    >>> hundreds(0.1, 0.25), hundreds(None, None)
+    ('10 to 25', '–')
     """
-    if low is None or high is None:
-        return "–"
-    end = hundred(high, claim)
-    return f"at most {end}" if claim == "at most" else f"{hundred(low)} to {end}"
+    return "–" if low is None or high is None else f"{hundred(low)} to {hundred(high)}"
 
 
-def most(claim: str) -> str:
-    """Return what stands before a figure of this claim: "at most" where it is an upper limit."""
-    return "at most " if claim == "at most" else ""
+def is_upper_limit(claim: str) -> bool:
+    """Return whether figures of this claim estimate an upper limit.
+
+    "At most" then stands before the upper end of the 95 % interval, never before the estimate.
+    """
+    return claim == "at most"
 
 
-def of_pairs(claim: str) -> str:
-    """Return what stands over figures of this claim, or beside an axis."""
-    return f"of 100 pairs{', at most' if claim == 'at most' else ''}"
+#: Headings of the upper end of a limit, and of its estimate.
+AT_MOST = "of 100 pairs, at most"
+ESTIMATE = "estimate"
+
+
+def axis_of_pairs(claim: str) -> str:
+    """Return the label of an axis that shows figures of this claim.
+
+    Examples
+    --------
+    >>> axis_of_pairs("about"), axis_of_pairs("at most")
+    ('of 100 pairs', 'of 100 pairs (estimates)')
+    """
+    return "of 100 pairs (estimates)" if is_upper_limit(claim) else "of 100 pairs"
 
 
 #: Two decisions differ with probability one half at the most.
@@ -173,19 +186,19 @@ MOST_DISCORDANCE = 0.5
 
 
 def within(low: float, high: float, most: float = MOST_DISCORDANCE, *, claim: str = "about") -> str:
-    """Say between which numbers of 100 a share lies that is `most` at the most.
+    """Return the range of a share, which cannot exceed `most`, as numbers of 100.
 
-    Where it is the range of an upper limit ("at most"), no end of it is a floor.
+    The range of an upper limit is that of its estimate: neither end bounds the share itself.
 
     Examples
     --------
     >>> within(0, 0.25), within(0.1, 0.3), within(0.1, 0.5), within(0.3, 0.6, most=0.875)
-    ('at most 25', '10 to 30', '10 or more', '30 to 60')
+    ('25 or less', '10 to 30', '10 or more', '30 to 60')
     >>> within(0, 0.25, claim="at most"), within(0.1, 0.5, claim="at most")
-    ('at most 25', 'upper limit 10 to 50')
+    ('estimate 0 to 25', 'estimate 10 to 50')
     """
-    if claim == "at most" and low > 0:
-        return f"upper limit {hundred(low)} to {hundred(high, claim)}"
+    if is_upper_limit(claim):
+        return f"{ESTIMATE} {hundreds(low, high)}"
     if high >= most:
         return f"{hundred(low)} or more"
-    return hundreds(low, high, "about" if low else "at most")
+    return hundreds(low, high) if low else f"{hundred(high)} or less"

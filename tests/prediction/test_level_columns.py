@@ -143,6 +143,7 @@ def test_levels_stay_with_their_patients_in_the_order_by_content() -> None:
     panels = Layout.of(drawn).panels(drawn)
 
     assert_array_equal(ordered.categories, drawn.categories[rows])
+    assert panels.categories is not None
     assert_array_equal(panels.take(np.arange(9)).categories, panels.categories[:9])
 
 

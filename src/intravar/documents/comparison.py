@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from intravar.documents.blocks import Block, Bullets, Heading, Paragraph, told
 from intravar.publication.compare import Changed, Comparison
 from intravar.request import MATTERS
-from intravar.tables import hundred, hundredths, table_of
+from intravar.tables import hundred, hundredths, is_upper_limit, table_of
 from intravar.wording import capital
 
 #: Deciders whose change is listed, the surest first.
@@ -43,6 +43,8 @@ def comparison_blocks(comparisons: Mapping[str, Comparison]) -> list[Block]:
             if not each.same_patients:
                 caption = told("changed_surest", words, matters=hundred(MATTERS))
                 columns.append(("how sure", 1, lambda row: f"{hundred(row.probability)} %"))
+            if is_upper_limit(each.claim):
+                caption += f" {told('changed_limits', words)}"
             blocks.append(table_of("Changes", caption, rows[:MOST_CHANGES], columns))
         if (more := len(rows) - MOST_CHANGES) > 0:
             blocks.append(Paragraph(f"And {words.counted(more)} more.", quiet=True))
@@ -52,8 +54,8 @@ def comparison_blocks(comparisons: Mapping[str, Comparison]) -> list[Block]:
 def _columns(comparison: Comparison, heading: str, share: float) -> list[Column]:
     columns: list[Column] = [
         (heading, share, lambda row: row.of),
-        ("first", 1, lambda row: hundred(row.first, row.claim)),
-        ("second", 1, lambda row: hundred(row.second, row.claim)),
+        ("first", 1, lambda row: hundred(row.first)),
+        ("second", 1, lambda row: hundred(row.second)),
         ("change", 1, _change),
     ]
     return columns if comparison.same_patients else [*columns, ("95 % interval", 1.2, _interval)]
@@ -63,7 +65,7 @@ def _change(row: Changed) -> str:
     """Write a change so that the line adds up: of the figures as they are shown."""
     if row.first is None or row.second is None:
         return hundred(None)
-    change = hundredths(row.second, row.claim) - hundredths(row.first, row.claim)
+    change = hundredths(row.second) - hundredths(row.first)
     return NONE if row.within_rounding and change else _signed(change)
 
 

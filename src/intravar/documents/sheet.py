@@ -10,14 +10,21 @@ from intravar.documents.charts import Dot, Labelled, Plot, dot_plot, known_dot
 from intravar.documents.measurement import first
 from intravar.documents.measurement.deciders import axis_of
 from intravar.measurement.scores import NO_RANK
-from intravar.measurement.sentences import about
+from intravar.measurement.sentences import ESTIMATE_OF_LIMIT, about
 from intravar.measurement.verdict import NOTHING, UNRANKED
-from intravar.publication.results import Decision, Joint, JointRow, PhysicianRow, Published
+from intravar.publication.results import (
+    Decision,
+    Figure,
+    Joint,
+    JointRow,
+    PhysicianRow,
+    Published,
+)
 from intravar.request import MATTERS
-from intravar.tables import hundred, hundreds, hundredths, most, number
+from intravar.tables import hundred, hundreds, hundredths, is_upper_limit, number
 from intravar.wording import Words, agree, capital
 
-JOINT_AXIS = "decided differently in at least one decision, at most, of 100 pairs"
+JOINT_AXIS = "decided differently in at least one decision, of 100 pairs (estimates)"
 #: With fewer peers than this a dot without a name is as good as one with it.
 FEWEST_PEERS = 5
 #: Nats a case from which on an own rule is worth a word.
@@ -40,26 +47,39 @@ class Own(NamedTuple):
     @property
     def in_words(self) -> str:
         """The figure in a few words."""
-        return "" if self.value is None else about(self.value, *self[1:])
+        return self.followed_by("")
+
+    def followed_by(self, then: str) -> str:
+        """Return the figure in a few words, with `then` behind the number."""
+        if self.value is None:
+            return ""
+        return about(self.value, self.low, self.high, self.claim, then=then)
+
+    @property
+    def large(self) -> str:
+        """The figure of 100 as it stands in large letters: of a limit its upper end."""
+        if is_upper_limit(self.claim) and self.high is not None:
+            return f"at most {hundred(self.high, self.claim)} of 100"
+        return f"about {hundred(self.value)} of 100"
 
     def row(self, label: str, whole: float | None, instead: str = "") -> Labelled:
         """Return a row with it and the figure of all, or with what is said `instead` of it.
 
-        The interval of an upper limit begins with the figure.
+        The interval of an upper limit begins with the estimate.
 
         Examples
         --------
         >>> Own(0.2, 0.1, 0.3).row("2023", 0.25).in_words
         '2023: you 20 [10, 30], all 25'
         >>> Own(0.2, 0.1, 0.3, "at most").row("2023", 0.25).in_words
-        '2023: you at most 20 (95 % sure: at most 30), all at most 25'
+        '2023: you at most 30 (estimate of the limit: 20), all 25 (estimate)'
         """
-        shown = f"all {most(self.claim)}{hundred(whole, self.claim)}"
+        shown = f"all {hundred(whole)}{' (estimate)' if is_upper_limit(self.claim) else ''}"
         ring = known_dot(whole, shown, "all", radius=6)
         if self.value is None:
             return Labelled(label, ring, instead=f"you {instead or 'not shown'}")
         hint = f"you {self.in_words.removeprefix('about ')}"
-        low = self.value if most(self.claim) else self.low
+        low = self.value if is_upper_limit(self.claim) else self.low
         return Labelled(label, [Dot(self.value, hint, "own", radius=5), *ring], low, self.high)
 
 
@@ -157,12 +177,15 @@ def _of_several(
     peers = [each.differ for each in joint.physicians if each.physician != physician]
     apart = "your figure if the decisions were independent of each other"
     known = {
-        "the figure of all together": _hundred(joint.differ.value, "at most"),
-        apart: _hundred(row.differ_apart, "at most"),
+        "the figure of all together": _figure_of_hundred(joint.differ, "at most"),
+        apart: _figure_of_hundred(Figure(row.differ_apart), "at most"),
     }
     if row.n_differences is not None:
         average = f"decisions in which two of your {words.cases} differ, on average"
-        known[average] = f"at most {number(row.n_differences, 'at most')}"
+        known[average] = f"about {number(row.n_differences)} ({ESTIMATE_OF_LIMIT})"
+        if row.n_differences_high is not None:
+            upper_end = number(row.n_differences_high, "at most")
+            known[average] = f"at most {upper_end} ({ESTIMATE_OF_LIMIT}: {number(row.n_differences)})"
     mine = {each.decision: each for each in joint.by_physician if each.physician == physician}
     rows, ranges = [], []
     for whole in joint.decisions:  # in the order in which they are taken
@@ -196,9 +219,13 @@ def among_peers(
         why = f"with fewer than {FEWEST_PEERS} of them, each could be recognised"
     if why:
         return [Paragraph(f"The others' figures are not shown: {why}.", quiet=True)]
-    figure, *rounded = (hundredths(value, own.claim) for value in (own.value, *peers))
+    figure, *rounded = (hundredths(value) for value in (own.value, *peers))
     lower = sum(value < figure for value in rounded)
-    shown = f"at most {figure}" if most(own.claim) else own.in_words.removeprefix("about ")
+    shown = own.in_words.removeprefix("about ")
+    if is_upper_limit(own.claim):  # the dot is the estimate
+        shown = (
+            f"{figure}" if own.high is None else f"{figure}, {own.large.removesuffix(' of 100')}"
+        )
     lines = [(100 * low, 100 * high) for low, high in own.row("", None).lines]
     end = max(50.0, *rounded, *(high + 1 for _, high in lines))
     dots = [Dot(float(value), kind="peer") for value in rounded]
@@ -212,7 +239,10 @@ def among_peers(
 
     n, fewer = f"{len(peers):,}", f"{lower:,} of them {agree(lower, 'has', 'have')}"
     what = TOLD["claims"][own.claim]["figure"]
-    return [blocks.charted("strip", words, plot, figure=what, n=n, lower=fewer)]
+    made = blocks.charted("strip", words, plot, figure=what, n=n, lower=fewer)
+    if not is_upper_limit(own.claim):
+        return [made]
+    return [replace(made, reading=f"{made.reading} {told('strip_limit', words)}")]
 
 
 def _own_rows(
@@ -222,7 +252,14 @@ def _own_rows(
     values = [100 * dot.value for row in rows for dot in row.dots]
     end = max(50.0, *values, *(100 * high for row in rows for _, high in row.lines))
     figure = blocks.row_figure(
-        "own-rows", words, rows, axis_of(claim), most=end, heading=heading, reading=line
+        "own-rows",
+        words,
+        rows,
+        axis_of(claim),
+        most=end,
+        heading=heading,
+        reading=line,
+        **TOLD["claims"][claim],
     )
     return [Heading(heading), replace(figure, name=name)]
 
@@ -233,11 +270,16 @@ def _figure(row: PhysicianRow, own: Own, decision: Decision, words: Words) -> tu
     if own.value is not None:
         unranked = (row.reason or "").removeprefix(NO_RANK)
         sentences = (
-            told("own_figure", words, compared=decision.compared, figure=own.in_words),
+            told(
+                "own_figure",
+                words,
+                compared=decision.compared,
+                figure=own.followed_by(" get different decisions"),
+            ),
             first.eligible(decision, words),
             f"You have no rank: {unranked}." if unranked else "",
         )
-        return f"{claim} {hundred(own.value, claim)} of 100", " ".join(filter(None, sentences))
+        return own.large, " ".join(filter(None, sentences))
     if row.identified_low is not None and row.identified_high is not None:
         levels = hundreds(row.identified_low, row.identified_high)
         return f"{levels} of 100", told("own_levels", words)
@@ -245,7 +287,7 @@ def _figure(row: PhysicianRow, own: Own, decision: Decision, words: Words) -> tu
         sentence = told("own_range", words, **TOLD["claims"][claim])
         return f"{row.band.of_hundred(claim)} of 100", sentence
     if row.shrunken is not None:
-        return f"{claim} {hundred(row.shrunken, claim)} of 100", told("own_shrunken", words)
+        return f"about {hundred(row.shrunken)} of 100", told("own_shrunken", words)
     if decision.verdict == NOTHING:
         return "no figure", told("own_problem", words)
     return "no figure", f"There is no figure for you: {row.reason}."
@@ -254,10 +296,11 @@ def _figure(row: PhysicianRow, own: Own, decision: Decision, words: Words) -> tu
 def _joint_figure(row: JointRow, own: Own, n: int, words: Words) -> tuple[str, str]:
     """Return the joint figure in large letters, and the sentence that goes with it."""
     if own.value is not None:
-        large = f"at most {hundred(own.value, own.claim)} of 100"
-        return large, told("own_joint", words, figure=own.in_words, n=n)
+        figure = own.followed_by(f" get different decisions in at least one of {n}")
+        return own.large, told("own_joint", words, figure=figure)
     if (band := row.band) is not None:
-        sentence = told("own_joint", words, figure="at most so many", n=n)
+        differ = f"so many get different decisions in at least one of {n}"
+        sentence = told("own_joint", words, figure=differ)
         large = f"{band.of_hundred('at most')} of 100"
         return large, f"{sentence} {told('own_joint_range', words)}"
     return "no figure", f"There is no figure for all decisions together: {row.reason}."
@@ -270,25 +313,33 @@ def facts(row: PhysicianRow, decision: Decision, words: Words) -> list[tuple[str
     known = {}
     for name, what, form in TOLD["sheet"]["facts"]:
         if (value := getattr(row, name)) is not None:
-            text = _hundred(value, claims[form]) if form in claims else form.format(value)
+            text = form.format(value)
+            if form in claims:
+                text = _figure_of_hundred(Figure(value), claims[form])
             known[words.fill(what)] = text.replace("%", " %")
     if row.rate is not None and share is not None:
         known[words.fill("your {rate_of_yes}")] += f" (all: {100 * share:.0f} %)"
     if group is not None:
         every = f"the figure of all together, over all {words.cases}"
-        known[every] = _hundred(group.discordance.value, decision.claim)
+        known[every] = _figure_of_hundred(group.discordance, decision.claim)
     if review is not None:
         own = review.physicians.get(row.physician)
         whose, reviewed = ("all together", review.discordance) if own is None else ("yours", own)
-        known[f"{whose}, among pairs that reviewers found comparable"] = _hundred(reviewed.value)
+        reviewed_figure = _figure_of_hundred(reviewed, "about")
+        known[f"{whose}, among pairs that reviewers found comparable"] = reviewed_figure
     if row.rank is not None and decision.verdict not in UNRANKED:
         ends = f"{row.rank:.0f}, from {row.rank_low} to {row.rank_high}"
         known["your rank (1 is the most consistent; chance is allowed for)"] = ends
     return [(name, value) for name, value in known.items() if value]
 
 
-def _hundred(value: float | None, claim: str = "about") -> str:
-    return "" if value is None else f"{most(claim)}{hundred(value, claim)} of 100"
+def _figure_of_hundred(figure: Figure, claim: str) -> str:
+    """Return a figure of 100; of a limit its upper end, if known, and its estimate."""
+    if figure.value is None:
+        return ""
+    if is_upper_limit(claim):
+        return about(figure.value, figure.low, figure.high, claim, then=" of 100")
+    return f"{hundred(figure.value)} of 100"
 
 
 def _strata(published: Published, decision: Decision, physician: str) -> list[Block]:

@@ -74,9 +74,9 @@ class Several:
     def describe(self) -> str:
         """Say it in words, per hundred pairs of comparable patients."""
         sentences = [
-            f"Of 100 pairs of comparable patients, at most {hundred(self.differ, 'at most')} "
-            f"differ in at least one of {len(self.decisions)} decisions; the expected number of "
-            f"differences is at most {number(self.n_differences, 'at most')}."
+            f"Of 100 pairs of comparable patients, about {hundred(self.differ)} differ in at "
+            f"least one of {len(self.decisions)} decisions; the expected number of differences "
+            f"is about {number(self.n_differences)} (estimates of upper limits)."
         ]
         for row in nw.from_native(self.pairs).iter_rows(named=True):
             if row["low"] > 0 or row["high"] < 0:

@@ -7,14 +7,14 @@ evidence of a method.
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import polars as pl
 import polars.selectors as cs
 
 from intravar.measurement.verdict import SAID
-from intravar.tables import Cell, Column, Row, Table, hundred, hundreds, within
+from intravar.tables import Cell, Column, Row, Table, hundred, hundreds, is_upper_limit, within
 from intravar.wording import Words, declared_in
 
 #: When a column is shown in what is handed on: with every physician whose counts are not small;
@@ -35,8 +35,8 @@ class ResultColumn:
     allows it. `where` is the first of the formats that show it, `kind` and `share` say how much
     room it takes, see :class:`intravar.tables.Column`. Where people read it, it may be written as a
     number of a `hundred`, or rounded `down`: what lies below a limit must not look like it. `page`
-    is heading and meaning where people read it in another way, `limit` the same of an upper limit;
-    `interval` and `limit_interval` are the meaning of the interval that is written behind it.
+    is heading and meaning where people read it in another way, `limit` the same where figures are
+    upper limits; `interval` is the meaning of the interval that is written behind it.
     """
 
     name: str
@@ -53,12 +53,15 @@ class ResultColumn:
     page: list[str] | None = None
     limit: list[str] | None = None
     interval: str = ""
-    limit_interval: str = ""
 
     @property
     def dtype(self) -> type[pl.DataType]:
         """Its type in files and frames; a physician's id keeps the type that it came with."""
         return _TYPES[self.holds]
+
+    def has_interval(self, claim: str) -> bool:
+        """Return whether its interval is written behind it; not behind the estimate of a limit."""
+        return bool(self.interval) and not (is_upper_limit(claim) and self.name == "discordance")
 
     @property
     def prefix(self) -> str:
@@ -94,9 +97,12 @@ def typed(columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def rounded(table: pl.DataFrame) -> pl.DataFrame:
-    """Round every column to the digits that are shown."""
+    """Round every column to the digits that are shown, upper ends of the discordance upwards."""
+    numbers = {column.name: column.digits for column in COLUMNS if column.holds == "number"}
+    finest = 10 ** numbers["high"]
     return table.with_columns(
-        pl.col(column.name).round(column.digits) for column in COLUMNS if column.holds == "number"
+        ((pl.col("high") * finest - 1e-6).ceil() / finest).round(numbers["high"]),
+        *(pl.col(name).round(digits) for name, digits in numbers.items() if name != "high"),
     )
 
 
@@ -114,13 +120,14 @@ def decider_table(
 ) -> Table:
     """Return the table of all deciders, the most consistent first where there is an order.
 
-    Where no figure is `readable` it holds none. By the `claim` "at most" figures are upper limits.
+    Where no figure is `readable` it holds none. By the `claim` "at most" figures are upper limits:
+    the upper end of the interval comes first, then the estimate.
     """
     table = physicians.with_row_index("p")
     filled = {each for each in table.columns if table[each].null_count() < table.height}
     shown = [
         column
-        for column in COLUMNS
+        for column in _ordered(claim)
         if column.name in filled | {"discordance"} and not column.name.startswith("band")
         if readable or column.name in _FACTS
     ]
@@ -141,15 +148,37 @@ def decider_table(
         "ranked": ranked,
         "not ranked": not ranked,
         "dash": any(cell.text == "–" for row in rows for cell in row.cells),
-        "above": claim == "at most" and ordered.select(above.any()).item(),
+        "above": is_upper_limit(claim) and ordered.select(above.any()).item(),
     }
     caption = " ".join(words.fill(SAID["captions"][name]) for name, true in applies.items() if true)
     return Table(words.Deciders, caption, columns, rows, interactive=True)
 
 
+def _ordered(claim: str) -> tuple[ResultColumn, ...]:
+    """Return the columns in the order in which they are read.
+
+    Of upper limits, the upper end stands before the estimate. They have no range of levels that fit
+    equally well.
+    """
+    if not is_upper_limit(claim):
+        return COLUMNS
+    named = {column.name: column for column in COLUMNS}
+    # The upper end is the figure: it is shown wherever the estimate is.
+    named["high"] = replace(
+        named["high"], where=named["discordance"].where, share=named["discordance"].share
+    )
+    moved = ("high", "identified_low", "identified_high")
+    return tuple(
+        named[name]
+        for column in COLUMNS
+        if column.name not in moved
+        for name in (("high", "discordance") if column.name == "discordance" else (column.name,))
+    )
+
+
 def _headed(column: ResultColumn, words: Words, claim: str) -> Iterator[Column]:
     """Yield the column of a table, and that of its interval if it has one."""
-    limit = column.limit if claim == "at most" else None
+    limit = column.limit if is_upper_limit(claim) else None
     heading, meaning = limit or column.page or (column.heading, column.meaning)
     digits = column.digits if column.holds == "number" else None
     where = _FORMATS[_FORMATS.index(column.where) :]
@@ -163,20 +192,22 @@ def _headed(column: ResultColumn, words: Words, claim: str) -> Iterator[Column]:
         where,
         column.kind,
     )
-    if column.interval:  # its ends are numbers in a workbook
-        means = column.limit_interval if limit else column.interval
+    if column.has_interval(claim):  # its ends are numbers in a workbook
         yield Column(
-            f"{column.prefix}interval", "95 % interval", means, share=1.2, where=where[:-1]
+            f"{column.prefix}interval",
+            "95 % interval",
+            column.interval,
+            share=1.2,
+            where=where[:-1],
         )
 
 
 def _cells(column: ResultColumn, row: Mapping[str, Any], claim: str) -> Iterator[Cell]:
     """Yield the cell of a column, and of its interval if it has one."""
-    claim = claim if column.limit else "about"
     yield _cell(column, row, claim)
-    if column.interval:
+    if column.has_interval(claim):
         low, high = (row[f"{column.prefix}{end}"] for end in ("low", "high"))
-        yield Cell(hundreds(low, high, claim), order=high if claim == "at most" else low)
+        yield Cell(hundreds(low, high), order=low)
 
 
 def _cell(column: ResultColumn, row: Mapping[str, Any], claim: str) -> Cell:
@@ -187,11 +218,15 @@ def _cell(column: ResultColumn, row: Mapping[str, Any], claim: str) -> Cell:
             return Cell(hundreds(low, high), order=50 * (low + high))
         if row["band_low"] is not None:
             low, high = row["band_low"], row["band_high"]
-            return Cell(within(low, high, claim=claim), order=100 * high)
+            text = hundreds(low, high) if is_upper_limit(claim) else within(low, high)
+            return Cell(text, order=100 * high)
     if value is None:
         return Cell("" if column.name == "reason" else "–")
     if column.name == "rank":
         return Cell(f"{value:.0f} ({row['rank_low']} to {row['rank_high']})", value)
     if column.hundred:
-        return Cell(hundred(value, claim), round(100 * value, 1), order=value)
+        # Of what is read as "at most", the number is no smaller than the upper end.
+        upper_end = column.name == "high" and is_upper_limit(claim)
+        number = math.ceil(1000 * value - 1e-6) / 10 if upper_end else round(100 * value, 1)
+        return Cell(hundred(value, claim if upper_end else "about"), number, order=value)
     return Cell(str(value)) if column.holds == "text" else Cell(column.text(value), value)

@@ -22,13 +22,13 @@ from intravar.inference.intervals import share_interval
 from intravar.inference.ranking import rank_correlation
 from intravar.inference.shrinkage import Scale
 from intravar.measurement.columns import typed
-from intravar.measurement.sentences import about
+from intravar.measurement.sentences import ESTIMATE_OF_LIMIT, about
 from intravar.measurement.verdict import DETERMINED
 from intravar.observed import Observed
 from intravar.preparation.decisions import too_small
 from intravar.preparation.prepare import Prepared
 from intravar.request import MIN_PANEL, MIN_RELIABILITY
-from intravar.tables import hundred, within
+from intravar.tables import hundred, hundreds, is_upper_limit, within
 from intravar.wording import USUAL, Words
 
 if TYPE_CHECKING:
@@ -212,19 +212,27 @@ def in_words(
     'of 100 pairs of comparable patients, about 18 [12, 25] get different decisions'
     >>> row = {"reportable": True, "discordance": 0.18, "low": 0, "high": 0.25}
     >>> in_words(row, "at most").split(", ")[1]
-    'at most 18 (95 % sure: at most 25) get different decisions'
+    'at most 25 get different decisions (estimate of the limit: 18)'
     >>> in_words({"reportable": False, "band_low": 0.0, "band_high": 0.25})
-    'of 100 pairs of comparable patients, at most 25 get different decisions'
+    'of 100 pairs of comparable patients, 25 or less get different decisions'
+    >>> in_words({"reportable": False, "band_low": 0.0, "band_high": 0.25}, "at most")
+    'of 100 pairs of comparable patients, 0 to 25 get different decisions (range of the estimate \
+of the limit)'
     """
-    if row.get("band_low") is not None:
-        figure = within(row["band_low"], row["band_high"], claim=claim)
+    differ = " get different decisions"
+    if row.get("band_low") is not None and is_upper_limit(claim):
+        ends = hundreds(row["band_low"], row["band_high"])
+        figure = f"{ends}{differ} (range of the {ESTIMATE_OF_LIMIT})"
+    elif row.get("band_low") is not None:
+        figure = f"{within(row['band_low'], row['band_high'])}{differ}"
     elif not row["reportable"]:
         return f"not reportable: {row['reason']}"
     elif row["discordance"] is None:
-        figure = f"between {hundred(row['identified_low'])} and {hundred(row['identified_high'])}"
+        low, high = hundred(row["identified_low"]), hundred(row["identified_high"])
+        figure = f"between {low} and {high}{differ}"
     else:
-        figure = about(row["discordance"], row["low"], row["high"], claim)
-    return f"of 100 {words.said(compared)}, {figure} get different decisions"
+        figure = about(row["discordance"], row["low"], row["high"], claim, then=differ)
+    return f"of 100 {words.said(compared)}, {figure}"
 
 
 def repeated_cases(prepared: Prepared) -> Fitted | None:

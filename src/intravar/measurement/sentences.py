@@ -4,7 +4,7 @@ Figures are shares between 0 and 1, said as "of 100".
 """
 
 from intravar.measurement.verdict import LITTLE_EXPLAINED, SAID
-from intravar.tables import hundred
+from intravar.tables import hundred, is_upper_limit
 from intravar.wording import Sentence
 
 #: What may be read under each verdict.
@@ -12,26 +12,39 @@ MAY_BE_READ = {level: Sentence(each) for level, each in SAID["may_be_read"].item
 #: How often two deciders differ, and by part of the noise why they do.
 SEEN_BY_TWO = "{cases} seen by two {deciders}"
 WHY_DIFFERENT: dict[str, str] = SAID["why_different"]
+#: The name of the value where a figure is an upper limit.
+ESTIMATE_OF_LIMIT = "estimate of the limit"
 #: Rank correlation from which on scores and rates of "yes" are said to go together.
 TOGETHER = 0.8
 
 
-def about(value: float, low: float | None, high: float | None, claim: str = "about") -> str:
-    """Say a figure with its uncertainty: an upper limit ("at most") has no lower end.
+def about(
+    value: float,
+    low: float | None,
+    high: float | None,
+    claim: str = "about",
+    *,
+    then: str = "",
+) -> str:
+    """Return a figure in words, with its uncertainty where the method has intervals.
 
-    Some methods have no intervals.
+    Of an upper limit, "at most" gives the upper end of the 95 % interval, rounded up; the value
+    itself is called the estimate of the limit. `then` follows the number.
 
     Examples
     --------
-    >>> about(0.21, None, None), about(0.21, 0.19, 0.24), about(0.21, 0.1, 0.234, "at most")
-    ('about 21', 'about 21 [19, 24]', 'at most 21 (95 % sure: at most 24)')
+    >>> about(0.21, None, None), about(0.21, 0.19, 0.24)
+    ('about 21', 'about 21 [19, 24]')
+    >>> about(0.21, 0.1, 0.234, "at most"), about(0.21, None, None, "at most", then=" of 100")
+    ('at most 24 (estimate of the limit: 21)', 'about 21 of 100 (estimate of the limit)')
     """
-    figure = f"{claim} {hundred(value, claim)}"
+    if is_upper_limit(claim):
+        if high is None:
+            return f"about {hundred(value)}{then} ({ESTIMATE_OF_LIMIT})"
+        return f"at most {hundred(high, claim)}{then} ({ESTIMATE_OF_LIMIT}: {hundred(value)})"
     if low is None or high is None:
-        return figure
-    if claim == "at most":
-        return f"{figure} (95 % sure: at most {hundred(high, claim)})"
-    return f"{figure} [{hundred(low)}, {hundred(high)}]"
+        return f"about {hundred(value)}{then}"
+    return f"about {hundred(value)} [{hundred(low)}, {hundred(high)}]{then}"
 
 
 def explained_sentence(share: float) -> str:

@@ -29,7 +29,7 @@ from intravar.publication.results import Decision, Figure, JointRow, Published, 
 from intravar.publication.sentences import SURE, saying
 from intravar.request import MATTERS, Request, in_section
 from intravar.table_files import read_parquet
-from intravar.tables import MOST_DISCORDANCE
+from intravar.tables import MOST_DISCORDANCE, is_upper_limit
 from intravar.wording import USUAL, Words, agree, naming, with_options
 
 _ENDS = ("discordance", "low", "high")
@@ -46,8 +46,9 @@ class Changed:
     """How a figure changed, as shares of pairs: of a physician, or of all together.
 
     `of` is the physician, or what the `figure` of all is of. What is not known is None, and so is a
-    change that lies within the rounding of both values. The `claim` is how figures are read ("at
-    most", "about"), `probability` how sure the change of a physician is.
+    change that lies within the rounding of both values. By the `claim` "at most" the values are
+    estimates of upper limits, and by "about" of the figures themselves. `probability` is how sure
+    the change of a physician is.
     """
 
     of: str
@@ -80,7 +81,7 @@ class Comparison:
     same_patients
         Whether both times the same patients were measured, so that intervals say nothing.
     claim
-        How figures of physicians are read: as they are ("about"), or as upper limits ("at most").
+        Whether the values estimate the figures themselves ("about") or upper limits ("at most").
     """
 
     physicians: pl.DataFrame
@@ -271,7 +272,8 @@ def _changed(
     `step` is how far rounding of both moves them apart. From `exact` figures of physicians follows
     the exact mean over their patients; without any nothing exact is known.
     """
-    of += ", at most" * (claim == "at most")
+    if is_upper_limit(claim):
+        of = f"{of} (estimate of the limit)"
     value, low, high = times * np.array([astuple(each) for each in both], dtype=np.float64).T
     if exact is not None:
         known = pl.col("n_patients").filter(pl.col(figure).is_not_null())

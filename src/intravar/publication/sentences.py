@@ -8,9 +8,9 @@ from intravar.measurement.sentences import (
     about,
     differences_sentence,
 )
-from intravar.publication.results import Group, Joint, LeftOut, Location, Review, Strata
+from intravar.publication.results import Figure, Group, Joint, LeftOut, Location, Review, Strata
 from intravar.request import MATTERS
-from intravar.tables import hundred, hundredths, most, number
+from intravar.tables import hundred, hundredths, is_upper_limit, number
 from intravar.wording import USUAL, Words, declared_in
 
 _SENTENCES: dict[str, dict[str, str]] = declared_in(__package__, "sentences")
@@ -67,7 +67,7 @@ def unrecorded_line(
     if not reasons:
         tried = f"any one of {n_tried} covariates" if n_tried > 1 else "the covariate"
         return say("not_known", tried=tried)
-    now = hundredths(discordance, "at most")
+    now = hundredths(discordance)
     left = [(words.label(each.covariate), hundredths(each.lowered or 0)) for each in reasons]
     (strongest, least), *others = left[:MOST_NAMED]
     if least >= now:
@@ -82,9 +82,7 @@ def unrecorded_line(
 def review_sentence(review: Review, words: Words = USUAL) -> str:
     """Say the reviewed discordance beside what the record alone tells of the same pairs."""
     say, figure = saying("review", words), review.discordance
-    below = (figure.value or 0.0) < review.record
-    record = hundred(review.record, "at most" if below else "about")
-    alone = say("below_record" if below else "above_record", record=record)
+    alone = say("record", record=hundred(review.record))
     ends = {name: hundred(each) for name, each in vars(figure).items()}
     return say("figure", alone=alone, **ends)
 
@@ -126,10 +124,11 @@ def strata_lines(
     if not rows:
         return [say("nothing", column=column)]
     crude, alike = (
-        ", ".join(f"{row.stratum} {hundred(getattr(row, figure).value, claim)}" for row in rows)
+        ", ".join(f"{row.stratum} {_level(getattr(row, figure), claim)}" for row in rows)
         for figure in ("discordance", "alike")
     )
-    lines = [say("crude", column=column, at_most=most(claim), levels=crude)]
+    crude_sentence = "crude_limit" if is_upper_limit(claim) else "crude"
+    lines = [say(crude_sentence, column=column, levels=crude)]
     if published.n_left_out:
         lines.append(say("left_out", n=published.n_left_out))
     if published.p_value is not None:
@@ -138,6 +137,13 @@ def strata_lines(
     elif len(rows) > 1:
         lines.append(say("not_compared"))
     return lines
+
+
+def _level(figure: Figure, claim: str) -> str:
+    """Return the figure of a subgroup; of a limit its upper end, and its estimate in brackets."""
+    if is_upper_limit(claim):
+        return f"{hundred(figure.high, claim)} ({hundred(figure.value)})"
+    return hundred(figure.value)
 
 
 def course_lines(published: Strata, words: Words = USUAL, claim: str = "about") -> list[str]:
@@ -159,10 +165,10 @@ def course_lines(published: Strata, words: Words = USUAL, claim: str = "about") 
     parts = []
     for part, why in WHY_DIFFERENT.items():
         both = (getattr(each.noise, part).value or 0.0 for each in (first, last))
-        shares = ", then ".join(hundred(2 * each, claim) for each in both)
+        shares = ", then ".join(hundred(2 * each) for each in both)
         parts.append(f"{shares}, because {words.fill(why)}")
     when = {"first": first.stratum, "last": last.stratum, "seen": words.fill(SEEN_BY_TWO)}
-    return [*lines, say("noise", at_most=most(claim), parts="; ".join(parts), **when)]
+    return [*lines, say("noise", parts="; ".join(parts), **when)]
 
 
 def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
@@ -173,12 +179,14 @@ def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:
     elif differ.value is None:
         lines = [say("few")]
     else:
-        told = about(differ.value, differ.low, differ.high, "at most")
-        ends = {name: number(each, "at most") for name, each in vars(joint.n_differences).items()}
+        n = len(joint.decisions)
+        then = f" differ in at least one of {n} decisions"
+        told = about(differ.value, differ.low, differ.high, "at most", then=then)
+        average = joint.n_differences
         lines = [
-            say("differ", told=told, n=len(joint.decisions)),
-            say("number", **ends),
-            say("apart", apart=hundred(joint.differ_apart, "at most")),
+            say("differ", told=told),
+            say("number", high=number(average.high, "at most"), value=number(average.value)),
+            say("apart", apart=hundred(joint.differ_apart)),
         ]
         if not (joint.n_reportable or joint.n_banded):
             lines.append(say("nobody", why=NO_RANGE))

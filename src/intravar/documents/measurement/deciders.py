@@ -16,7 +16,7 @@ from intravar.measurement.sentences import about
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.hiding import FEWEST_PATIENTS
 from intravar.publication.results import Decision, PhysicianRow
-from intravar.tables import Table, hundred, of_pairs
+from intravar.tables import Table, axis_of_pairs, hundred, is_upper_limit
 from intravar.wording import Words, agree, capital
 
 #: Steps of the band that holds nine of ten among very many.
@@ -30,8 +30,8 @@ FUNNEL_FROM, FUNNEL_SIZES = 10, 1.3
 
 
 def axis_of(claim: str) -> str:
-    """Return what an axis of figures of this claim shows."""
-    return f"decided differently, {of_pairs(claim)}"
+    """Return what an axis of figures of this claim shows; of limits their estimates."""
+    return f"decided differently, {axis_of_pairs(claim)}"
 
 
 def left_out(decision: Decision, n_shown: int, which: str = "without a figure") -> str:
@@ -55,8 +55,9 @@ def decider_table(decision: Decision, words: Words) -> Table:
 class Known(NamedTuple):
     """A decider with a figure: the place in the table, the row, the level and its ends.
 
-    The level is the figure, or the middle of the range of levels that fit equally well. An upper
-    limit has no low end: its interval begins with the figure. Ends are NaN without an interval.
+    The level is the figure, or the middle of the range of levels that fit equally well. Of an upper
+    limit it is the estimate, with which the interval begins: it has no low end. Ends are NaN
+    without an interval.
     """
 
     p: int
@@ -71,10 +72,10 @@ class Known(NamedTuple):
         """The figure in a few words."""
         low, high = (None if math.isnan(end) else end for end in (self.low, self.high))
         if self.row.discordance is None:
-            figure = f"between {hundred(low)} and {hundred(high)}"
+            figure = f"between {hundred(low)} and {hundred(high)} of 100"
         else:
-            figure = about(self.level, low, high, self.claim)
-        return f"{self.row.physician}: {figure} of 100"
+            figure = about(self.level, low, high, self.claim, then=" of 100")
+        return f"{self.row.physician}: {figure}"
 
 
 def everyone(decision: Decision) -> tuple[list[Known], bool]:
@@ -82,7 +83,7 @@ def everyone(decision: Decision) -> tuple[list[Known], bool]:
     known = []
     for p, row in enumerate(decision.physicians):
         level, low = row.discordance, row.low
-        if decision.claim == "at most":
+        if is_upper_limit(decision.claim):
             low = level
         elif level is None and row.identified_low is not None and row.identified_high is not None:
             level = (row.identified_low + row.identified_high) / 2
@@ -113,9 +114,9 @@ def dots(decision: Decision, words: Words) -> Figure | None:
     if n < 2 or (decision.ranged and n <= MOST_SINGLE):  # the middle of a range is no figure
         return None
     levels = np.array([each.level for each in rows])
-    shown = (hundred(each, claim) for each in np.quantile(levels, np.linspace(0, 1, 5)))
+    shown = (hundred(each) for each in np.quantile(levels, np.linspace(0, 1, 5)))
     five = dict(zip(("least", "first", "median", "third", "largest"), shown, strict=True))
-    limits = " (upper limits)" * (claim == "at most")
+    limits = " (estimates of upper limits)" if is_upper_limit(claim) else ""
     text = told("quartiles", words, n=words.counted(n), limits=limits, **five)
     if n > MOST_SINGLE:
         return _counts(rows, text, words, left_out(decision, n))
@@ -128,7 +129,10 @@ def dots(decision: Decision, words: Words) -> Figure | None:
         marks.append(Dot(100 * each.level, each.hint, kind, each.p, label if each in named else ""))
     step = max(end / 60, 0.5)
     plot = partial(charts.dot_plot, marks, axis=axis_of(claim), end=end, step=step)
-    return charted("dots", words, plot, key=None if outside else (), text=text)
+    key = None if outside or is_upper_limit(claim) else ()
+    hidden = () if outside else ("point out",)
+    what = TOLD["claims"][claim]["what"]
+    return charted("dots", words, plot, key=key, hidden=hidden, text=text, what=what)
 
 
 def intervals(decision: Decision, words: Words) -> Figure | None:
@@ -164,7 +168,8 @@ def _each(rows: list[Known], words: Words, width: int, *, ranked: bool) -> Plot:
     order = "most consistent by rank first" if ranked else "by name"
     places = {round(at) for at in charts.round_ticks(1, len(rows))}
     ticks = [(at, str(at)) for at in sorted(places)]
-    plot.axes(f"{words.deciders}, {order}", of_pairs(rows[0].claim), x_ticks=ticks)
+    label = "of 100 pairs"  # of limits, bars reach from the estimate to the upper end
+    plot.axes(f"{words.deciders}, {order}", label, x_ticks=ticks)
     radius = max(1.5, min(4.0, 0.35 * width / len(rows)))
     for position, each in enumerate(rows, 1):
         row = each.row
@@ -196,7 +201,9 @@ def _counts(rows: list[Known], text: str, words: Words, missing: str) -> Figure:
         drawn = charts.histogram(levels, width, names, words.counted, reach=100 * high, unit=100)
         height = 0.95 * drawn.y[1]
         drawn.line([(100 * low, height), (100 * high, height)], "interval")
-        typical = f"median, with a typical interval: {about(middle, low, high, claim)}"
+        typical = (
+            f"median, with a typical interval: {hundred(middle)} [{hundred(low)}, {hundred(high)}]"
+        )
         drawn.point((100 * middle, height), typical)
         drawn.finder("discordance", 0.05 * drawn.y[1])
         return drawn
@@ -249,7 +256,7 @@ def funnel_of(decision: Decision) -> Funnel | None:
         limits = funnel_limits(score, size, None)
     else:
         # What lies below an upper limit is no matter of chance: its interval has one side.
-        width = INNER if decision.claim == "at most" else 2 * INNER
+        width = INNER if is_upper_limit(decision.claim) else 2 * INNER
         every = [(each.level, n, (each.high - each.low) / width) for each, n in sizes.items()]
         for row in decision.physicians:  # limits are those of everybody
             if (band := row.band) is not None:
@@ -287,7 +294,7 @@ def _plot_funnel(data: Funnel, words: Words, width: int) -> Plot:
     middle, half = 100 * data.limits.middle, 100 * data.limits.width(along)
     highest = max(*(100 * each.level for each in sizes), middle + OUTER * float(half[-1]))
     plot = Plot(width, x=(first, largest), y=(0, min(100.0, highest * 1.15)))
-    plot.axes(f"{unit} of {words.a_decider}", of_pairs(next(iter(sizes)).claim))
+    plot.axes(f"{unit} of {words.a_decider}", axis_of_pairs(next(iter(sizes)).claim))
     marked, radius = list(sizes), 4 if len(sizes) <= 150 else 2 if width == charts.NARROW else 2.5
     if len(sizes) > MOST_SINGLE:  # of very many the farthest alone have marks
         plot.band(data.usual())

@@ -1,5 +1,6 @@
 """The first screen: the verdict, the figure, every decider as a dot, where it lies, what next."""
 
+import math
 from statistics import median
 
 from intravar.documents import blocks
@@ -9,8 +10,9 @@ from intravar.documents.measurement import deciders
 from intravar.measurement import sentences
 from intravar.measurement.verdict import LITTLE_EXPLAINED, NOTHING, UNRANKED
 from intravar.publication.results import Decision, Group
+from intravar.publication.results import Figure as Share
 from intravar.publication.sentences import differences_line, location_lines, review_sentence
-from intravar.tables import hundred, hundredths, most
+from intravar.tables import hundred, hundredths, is_upper_limit
 from intravar.wording import Words, agree, capital
 
 #: How grave a verdict is, as a look of notes.
@@ -93,20 +95,29 @@ def headline(decision: Decision, words: Words) -> tuple[str, str]:
     """Return the group's figure in a sentence, and how sure it is; a review comes first."""
     sentence, sure, group = "No figure can be given.", "", _group(decision)
     if group is not None:
-        claim, figure = decision.claim, group.discordance
-        low, high = hundred(figure.low), hundred(figure.high, claim)
-        level = f"{claim} {hundred(figure.value, claim)}"
-        ends = f"95 % interval {low} to {high}. " * (figure.high is not None)
+        figure, differ = group.discordance, " get different decisions"
+        low, high = hundred(figure.low), hundred(figure.high)
+        ends = f"95 % interval {low} to {high}. " if figure.high is not None else ""
         if decision.ranged:
-            level, ends = f"between {low} and {high}", f"{told('levels', words)} "
-        elif ends and claim != "about":
-            ends = f"An upper limit: with 95 % confidence at most {high}. "
-        sentence = f"Of 100 {decision.compared}, {level} get different decisions"
+            level = f"between {low} and {high}{differ}"
+            ends = f"{told('levels', words)} "
+        elif is_upper_limit(decision.claim):
+            level = _limit_in_words(figure, then=differ)
+            ends = f"{told('upper_end', words)} " if figure.high is not None else ""
+        else:
+            level = f"{decision.claim} {hundred(figure.value)}{differ}"
+        sentence = f"Of 100 {decision.compared}, {level}"
         sure = ends + told("same_decider", words)
     if decision.review is None:
         return sentence, sure
     reviewed = review_sentence(decision.review, words).rstrip(".")
     return reviewed, f"{sentence}. {sure}" if sure else ""
+
+
+def _limit_in_words(figure: Share, then: str = "") -> str:
+    """Return an upper limit in words: its upper end, and its estimate."""
+    value = figure.value if figure.value is not None else math.nan
+    return sentences.about(value, figure.low, figure.high, "at most", then=then)
 
 
 def _group(decision: Decision) -> Group | None:
@@ -203,12 +214,12 @@ def _standing(decision: Decision, words: Words) -> tuple[str, list[str]]:
         sentence += f" The {len(listed)} farthest:" * (n > len(listed))
     named = []
     for each in listed:  # in numbers that add up as they are shown
-        own, middle = (
-            hundredths(level, each.claim) for level in (each.level, funnel.limits.middle)
-        )
-        apart = f"{abs(own - middle)} {'more' if own > middle else 'fewer'} than "
+        own, middle = hundredths(each.level), hundredths(funnel.limits.middle)
         average = f"the average of single {words.deciders} ({middle})"
-        named.append(f"{each.hint}, {apart if own != middle else ''}{average}")
+        if own != middle:
+            average = f"{abs(own - middle)} {'more' if own > middle else 'fewer'} than {average}"
+        estimate = "; by the estimate, " if is_upper_limit(each.claim) else ", "
+        named.append(f"{each.hint}{estimate}{average}")
     return sentence, named
 
 
@@ -249,8 +260,6 @@ def noise_parts(decision: Decision) -> dict[str, float]:
     if noise is None or None in values.values():
         return {}
     parts = {name: 200 * value for name, value in values.items()}
-    # This part is the figure of all: where that is a limit, it is rounded up as well.
-    parts["occasion"] = hundredths(2 * values["occasion"], decision.claim)
     return parts if sum(parts.values()) >= 1 else {}
 
 
@@ -266,7 +275,8 @@ def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
     # The figure above may be that of eligible cases alone.
     every = ", eligible or not," if "eligible" in decision.compared else ""
     n = sum(map(round, parts.values()))
-    sentence = told("noise", words, every=every, claim=decision.claim, n=n)
+    # The parts are estimates; "at most" stands before the upper end of an interval only.
+    sentence = told("noise", words, every=every, claim="about", n=n)
     picture, at, key, reasons = Drawing(*BAR), 0.0, [], []
     for name, of_hundred in parts.items():
         kind, shown = NOISE[name]["look"], _in_whole(of_hundred)
@@ -284,15 +294,23 @@ def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
 
 def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
     """Return a hundred pairs of cases; those decided differently have two kinds of dots."""
-    value = None if decision.group is None else decision.group.discordance.value
-    if value is None or decision.ranged:
+    figure = None if decision.group is None else decision.group.discordance
+    if figure is None or figure.value is None or decision.ranged:
         return None
-    return pairs_picture(value, decision.claim, words)
+    return pairs_picture(figure, decision.claim, words)
 
 
-def pairs_picture(share: float, claim: str, words: Words, where: str = "") -> Figure:
-    """Draw a hundred pairs of which a share differs; `where` it does may be said."""
-    differ = hundredths(share, claim)
+def pairs_picture(figure: Share, claim: str, words: Words, where: str = "") -> Figure:
+    """Draw a hundred pairs and those that differ: of a limit, as many as its upper end.
+
+    `where` they differ may be added.
+    """
+    if is_upper_limit(claim) and figure.high is not None:
+        differ = hundredths(figure.high, claim)
+        shown = f"at most {differ}"
+    else:
+        differ = hundredths(figure.value or 0.0)
+        shown = f"about {differ}" if is_upper_limit(claim) else f"{differ}"
     picture = Drawing(ACROSS * PAIR_WIDTH, 100 // ACROSS * PAIR_HEIGHT)
     for pair in range(100):
         a = pair % ACROSS * PAIR_WIDTH + 8
@@ -300,4 +318,4 @@ def pairs_picture(share: float, claim: str, words: Words, where: str = "") -> Fi
         kinds = ("one-way", "other-way") if pair < differ else ("alike", "alike")
         for n, kind in enumerate(kinds):
             picture.mark((a + 13 * n, b), "", kind, radius=5)
-    return blocks.charted("hundred-pairs", words, picture, n=f"{most(claim)}{differ}", where=where)
+    return blocks.charted("hundred-pairs", words, picture, n=shown, where=where)

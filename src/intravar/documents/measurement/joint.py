@@ -7,10 +7,21 @@ from intravar.documents.blocks import TOLD, Block, block_list
 from intravar.documents.charts import Dot, Labelled, known_dot
 from intravar.documents.measurement.deciders import axis_of
 from intravar.documents.measurement.first import next_steps, not_meant, pairs_picture
+from intravar.measurement.sentences import ESTIMATE_OF_LIMIT
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Band, Figure, Joint, Published
 from intravar.publication.sentences import NOT_SHOWN, joint_lines
-from intravar.tables import Table, hundred, hundreds, most, number, of_pairs, table_of
+from intravar.tables import (
+    AT_MOST,
+    ESTIMATE,
+    Table,
+    TableColumn,
+    hundred,
+    hundreds,
+    is_upper_limit,
+    number,
+    table_of,
+)
 from intravar.wording import Words, capital
 
 #: Rows of deciders and decisions up to which they are printed.
@@ -31,15 +42,17 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
         f"{capital('; '.join(each.verdict_reasons))}."
         for each in published.decisions
     ]
-    pairs, differ, picture = _pairs(words, joint), joint.differ.value, None
-    if differ is not None:
-        picture = pairs_picture(differ, "at most", words, " in at least one decision")
+    pairs, picture = _pairs(words, joint), None
+    if joint.differ.value is not None:
+        picture = pairs_picture(joint.differ, "at most", words, " in at least one decision")
     figure = _decisions_figure(words, joint, published.first.claim)
     together = block_list(picture, figure, blocks.Bullets(lines[1:]) if lines[1:] else None)
     level = {row.decision: row.discordance or 0 for row in joint.decisions}
     unread = [each for each in published.decisions if each.verdict == NOTHING]
     first = max(unread or published.decisions, key=lambda each: level[each.decision])
-    highest = f"{most(first.claim)}{hundred(level[first.decision], first.claim)} of 100"
+    highest = f"{hundred(level[first.decision])} of 100"
+    if is_upper_limit(first.claim):
+        highest = f"{ESTIMATE_OF_LIMIT}: {highest}"
     why = f"comparable {words.cases} differ most often in it ({highest})"
     why = "it is not interpretable" if unread else why
     steps = [f"Take {words.label(first.decision)} first: {why}.", *next_steps(first, words)]
@@ -69,7 +82,9 @@ def joint_blocks(published: Published, joint: Joint) -> list[Block]:
 
 def _of_hundred(value: float | None, band: Band | None, claim: str) -> str:
     """Write a share as a number of 100, or the range that stands in its place."""
-    return band.of_hundred(claim) if value is None and band is not None else hundred(value, claim)
+    if value is not None or band is None:
+        return hundred(value)
+    return hundreds(band.low, band.high) if is_upper_limit(claim) else band.of_hundred()
 
 
 def _meanings(table: Table) -> blocks.Bullets:
@@ -78,11 +93,10 @@ def _meanings(table: Table) -> blocks.Bullets:
     return blocks.Bullets([f"{capital(each.heading)}: {each.meaning}." for each in columns])
 
 
-def _meant(table: str, words: Words, figure: str = "") -> dict[str, str]:
-    """Return what columns mean, by heading; that of the figure depends on what it claims."""
+def _meant(table: str, words: Words) -> dict[str, str]:
+    """Return what columns mean, by heading."""
     texts = TOLD["meanings"][table].items()
-    values = {"figure": figure, "not_shown": NOT_SHOWN}
-    return {words.fill(head, **values): words.fill(text, **values) for head, text in texts}
+    return {head: words.fill(text, not_shown=NOT_SHOWN) for head, text in texts}
 
 
 def together_table(words: Words, joint: Joint) -> Table:
@@ -94,10 +108,11 @@ def together_table(words: Words, joint: Joint) -> Table:
         joint.physicians,
         [
             (words.decider, 2, lambda row: row.physician),
-            ("in at least one, at most", 2.5, lambda row: _of_hundred(row.differ, row.band, limit)),
-            ("95 % interval", 1.2, lambda row: hundreds(row.differ_low, row.differ_high, limit)),
-            ("if unrelated, at most", 1.3, lambda row: hundred(row.differ_apart, limit)),
-            ("decisions, at most", 1.3, lambda row: number(row.n_differences, limit)),
+            ("in at least one, at most", 1.5, lambda row: hundred(row.differ_high, limit)),
+            (ESTIMATE, 1.2, lambda row: _of_hundred(row.differ, row.band, limit)),
+            ("estimate if unrelated", 1.3, lambda row: hundred(row.differ_apart)),
+            ("decisions, at most", 1.3, lambda row: number(row.n_differences_high, limit)),
+            ("decisions, estimate", 1.3, lambda row: number(row.n_differences)),
         ],
         meanings=_meant("together", words),
     )
@@ -109,6 +124,15 @@ def _each(words: Words, joint: Joint, claim: str) -> list[Block]:
     """Return a row for each decider and decision; on paper where these are not many."""
     long = len(joint.by_physician) > MOST_ON_PAPER
     note = "This table is too long for paper: the page and the workbook have it."
+    figures: list[TableColumn] = [
+        ("of 100 pairs", 1.3, lambda row: _of_hundred(row.discordance, row.band, claim)),
+        ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high)),
+    ]
+    if is_upper_limit(claim):
+        figures = [
+            (AT_MOST, 1.3, lambda row: hundred(row.high, claim)),
+            (ESTIMATE, 1.2, lambda row: _of_hundred(row.discordance, row.band, claim)),
+        ]
     table = table_of(
         "Each decision",
         f"One row per {words.decider} and decision.",
@@ -116,14 +140,13 @@ def _each(words: Words, joint: Joint, claim: str) -> list[Block]:
         [
             (words.decider, 1.5, lambda row: row.physician),
             ("decision", 1.5, lambda row: words.label(row.decision)),
-            (of_pairs(claim), 1.3, lambda row: _of_hundred(row.discordance, row.band, claim)),
-            ("95 % interval", 1.2, lambda row: hundreds(row.low, row.high, claim)),
+            *figures,
             ("estimate from all decisions", 1, lambda row: hundred(row.across)),
-            ("same earlier decisions, at most", 1.2, lambda row: hundred(row.given, "at most")),
+            ("estimate, same earlier decisions", 1.2, lambda row: hundred(row.given)),
         ],
         words=(0, 1),
         where=("page", "workbook", "whole", *([] if long else ["paper"])),
-        meanings=_meant("each", words, of_pairs(claim)),
+        meanings=_meant("each", words),
     )
     return [*([blocks.Paragraph(note)] if long else []), _meanings(table), table]
 
@@ -154,13 +177,15 @@ def _decisions_figure(words: Words, joint: Joint, claim: str) -> blocks.Figure |
     earlier = f"among {words.cases} with the same earlier decisions"
     for row in joint.decisions:
         if row.discordance is not None:
-            given = f"{earlier} at most {hundred(row.given, 'at most')}"
-            alone = f"by itself {most(claim)}{hundred(row.discordance, claim)}"
+            given = f"{earlier} {hundred(row.given)}"
+            alone = f"by itself {hundred(row.discordance)}"
             # A ring, which must not cover the point.
             dots = [*known_dot(row.given, given, "hollow", radius=6), Dot(row.discordance, alone)]
             rows.append(Labelled(words.label(row.decision), dots))
-    axis = axis_of(claim)
-    return blocks.row_figure("order", words, rows, axis, earlier=earlier) if rows else None
+    if not rows:
+        return None
+    what = TOLD["claims"][claim]["what"]
+    return blocks.row_figure("order", words, rows, axis_of(claim), earlier=earlier, what=what)
 
 
 def _pairs_figure(words: Words, joint: Joint) -> list[blocks.Figure]:

@@ -12,17 +12,27 @@ from operator import itemgetter
 from typing import Any
 
 from intravar.documents import blocks
-from intravar.documents.blocks import Block, Heading, Paragraph, told
+from intravar.documents.blocks import TOLD, Block, Heading, Paragraph, told
 from intravar.documents.charts import Labelled, known_dot
 from intravar.documents.measurement import deciders, evidence, first
 from intravar.documents.measurement.deciders import axis_of, decider_table
 from intravar.documents.measurement.evidence import NO_CASES
 from intravar.estimators.base import described
+from intravar.measurement.sentences import about as in_words
 from intravar.measurement.verdict import NOTHING
 from intravar.publication.results import Column, Decision, Published, Strata
-from intravar.publication.results import Figure as Share
 from intravar.publication.sentences import review_lines, review_sentence
-from intravar.tables import MOST_WIDE, Table, hundred, hundreds, most, of_pairs, table_of
+from intravar.tables import (
+    AT_MOST,
+    ESTIMATE,
+    MOST_WIDE,
+    Table,
+    TableColumn,
+    hundred,
+    hundreds,
+    is_upper_limit,
+    table_of,
+)
 from intravar.wording import Words, capital
 
 #: Deciders up to whom the table stands among the text on paper; more are an annex.
@@ -270,21 +280,36 @@ def _strata_figure(part: Strata, title: str, words: Words, claim: str) -> blocks
             (row.discordance, "as it is", "hollow"),
             (row.alike, f"on similar {words.cases}", "point"),
         ):
-            hint = f"{most(claim)}{hundred(figure.value, claim)} {what}"
+            hint = f"{hundred(figure.value)} {what}"
+            if is_upper_limit(claim) and figure.value is not None:
+                hint = f"{in_words(figure.value, figure.low, figure.high, claim)} {what}"
             dots += known_dot(figure.value, hint, kind)
-        rows.append(Labelled(row.stratum, dots, row.alike.low, row.alike.high))
+        # The interval of an upper limit begins with the estimate.
+        low = row.alike.value if is_upper_limit(claim) else row.alike.low
+        rows.append(Labelled(row.stratum, dots, low, row.alike.high))
     look: dict[str, Any] = {"reading": told("similar", words)}
     if all(row.alike.value is None for row in part.strata):
         look = {"reading": "", "hidden": ["point"]}
+    look |= TOLD["claims"][claim]
     return blocks.row_figure("strata", words, rows, axis_of(claim), heading=title, **look)
 
 
 def _strata_table(part: Strata, sheet: str, column: str, words: Words, claim: str) -> Table:
     similar = f"on similar {words.cases}"
 
-    def interval(figure: Share) -> str:
-        return hundreds(figure.low, figure.high, claim)
-
+    figures: list[TableColumn] = [
+        ("of 100 pairs", 1, lambda row: hundred(row.discordance.value)),
+        ("95 % interval", 1.2, lambda row: hundreds(row.discordance.low, row.discordance.high)),
+        (similar, 1.2, lambda row: hundred(row.alike.value)),
+        ("95 % interval", 1.2, lambda row: hundreds(row.alike.low, row.alike.high)),
+    ]
+    if is_upper_limit(claim):
+        figures = [
+            (AT_MOST, 1.2, lambda row: hundred(row.discordance.high, claim)),
+            (ESTIMATE, 1, lambda row: hundred(row.discordance.value)),
+            (f"{similar}, at most", 1.2, lambda row: hundred(row.alike.high, claim)),
+            (f"{similar}, estimate", 1, lambda row: hundred(row.alike.value)),
+        ]
     return table_of(
         sheet,
         f"{sheet}: decided differently as it is, and {similar}.",
@@ -292,9 +317,6 @@ def _strata_table(part: Strata, sheet: str, column: str, words: Words, claim: st
         [
             (column, 2, lambda row: row.stratum),
             (words.decided_for, 1, lambda row: hundred(row.rate) + " %" * (row.rate is not None)),
-            (of_pairs(claim), 1, lambda row: hundred(row.discordance.value, claim)),
-            ("95 % interval", 1.2, lambda row: interval(row.discordance)),
-            (f"{most(claim)}{similar}", 1.2, lambda row: hundred(row.alike.value, claim)),
-            ("95 % interval", 1.2, lambda row: interval(row.alike)),
+            *figures,
         ],
     )
