@@ -185,7 +185,9 @@ def _of_several(
         known[average] = f"about {number(row.n_differences)} ({ESTIMATE_OF_LIMIT})"
         if row.n_differences_high is not None:
             upper_end = number(row.n_differences_high, "at most")
-            known[average] = f"at most {upper_end} ({ESTIMATE_OF_LIMIT}: {number(row.n_differences)})"
+            known[average] = (
+                f"at most {upper_end} ({ESTIMATE_OF_LIMIT}: {number(row.n_differences)})"
+            )
     mine = {each.decision: each for each in joint.by_physician if each.physician == physician}
     rows, ranges = [], []
     for whole in joint.decisions:  # in the order in which they are taken

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import chi2, norm
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import LEVEL
 from intravar.inference.shrinkage import between_at, q_statistic, rankability
 from intravar.request import MATTERS
@@ -130,7 +130,8 @@ class Group:
     discordance, low, high
         Mean over the patients of these physicians, with its 95 % interval.
     spread, spread_low, spread_high
-        Standard deviation of the physicians' true values, with its 95 % interval.
+        Standard deviation of the physicians' true values, with its 95 % interval; of those whose
+        panels are large enough for a figure.
     p_value
         Of the test that they do not differ, below 0.05 exactly where `spread_low` is above 0.
     n_physicians
@@ -175,6 +176,7 @@ def group_of(
     raw: FloatArray | None = None,
     narrowed: float = 1.0,
     matters: float = MATTERS,
+    counted: BoolArray | None = None,
 ) -> Group | None:
     """Say what the scores tell together; None where nobody has one.
 
@@ -185,7 +187,9 @@ def group_of(
     common; no number of physicians averages it out. `raw` are scores in which chance is not held
     back, where they are others: how much physicians differ is read off them. `narrowed` is by which
     factor scores may lie closer together than true values do; the upper end of the spread is
-    divided by it. Differences do not matter where the spread is below `matters`.
+    divided by it. Differences do not matter where the spread is below `matters`. Physicians who are
+    not `counted`, because their panels are too small for a figure, are part of the mean and not of
+    the spread, unless fewer than two are counted.
 
     Examples
     --------
@@ -209,7 +213,11 @@ def group_of(
     group = Group(mean, low, high, _NAN, _NAN, _NAN, _NAN, len(score))
     if len(score) < 2:
         return group
-    return _with_spread(group, raw[known], error, n_patients[known], narrowed, matters)
+    score, n_patients = raw[known], n_patients[known]
+    if counted is not None and counted[known].sum() > 1:
+        large = counted[known]
+        score, error, n_patients = score[large], error[large], n_patients[large]
+    return _with_spread(group, score, error, n_patients, narrowed, matters)
 
 
 def _with_spread(

@@ -96,14 +96,13 @@ def typed(columns: Mapping[str, Any]) -> pl.DataFrame:
     return given.select("physician", *(pl.col(each.name).cast(each.dtype) for each in COLUMNS[1:]))
 
 
-def rounded(table: pl.DataFrame) -> pl.DataFrame:
-    """Round every column to the digits that are shown, upper ends of the discordance upwards."""
+def rounded(table: pl.DataFrame, *, upper_limit: bool = False) -> pl.DataFrame:
+    """Round every column to the digits that are shown; the upper end of an upper limit upwards."""
     numbers = {column.name: column.digits for column in COLUMNS if column.holds == "number"}
     finest = 10 ** numbers["high"]
-    return table.with_columns(
-        ((pl.col("high") * finest - 1e-6).ceil() / finest).round(numbers["high"]),
-        *(pl.col(name).round(digits) for name, digits in numbers.items() if name != "high"),
-    )
+    upwards = ((pl.col("high") * finest - 1e-6).ceil() / finest).round(numbers["high"])
+    table = table.with_columns(upwards) if upper_limit else table
+    return table.with_columns(pl.col(name).round(digits) for name, digits in numbers.items())
 
 
 #: What the table holds where no figure may be read, and what tells that somebody has one.

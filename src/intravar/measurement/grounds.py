@@ -108,6 +108,7 @@ def concluded(
         raw=evidence.raw,
         narrowed=_narrowed(scores, evidence, halves),
         matters=request.matters,
+        counted=scores.n_patients >= request.min_panel,
     )
     if group is not None and predicts:
         figures = (discordance, error, scores.n_patients, scores.n_for)
@@ -173,10 +174,8 @@ def widened(scores: Scores, evidence: Evidence, halves: Halves | None, pull: flo
     fall = falls(scores.discordance, pull)
     wide = widen(scores.discordance, interval, fall, doubt)
     if evidence.upper_limit:
-        scores = scores.with_columns(
-            identified_low=np.maximum(scores.discordance - fall, 0.0),
-            identified_high=scores.discordance,
-        )
+        # How far each estimate may fall; a limit has no range of levels that fit equally well.
+        scores = scores.with_columns(fall=np.minimum(fall, scores.discordance))
     # What all have in common moves nobody past another, and is no part of the error of a rank.
     error = np.hypot(wide.standard_error, halves.own_doubt)
     return replace(scores, interval=wide._replace(standard_error=error))

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 from scipy.stats import norm
 
-from intravar.arrays import FloatArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.estimators.noise import Noise as MeasuredNoise
 from intravar.inference.group import Group as MeasuredGroup
 from intravar.inference.group import group_of
@@ -37,18 +37,19 @@ def group_of_shown(published: PublishedScores, phase: float = 0.5) -> MeasuredGr
     Small panels, of which one number is known, are added to the mean and its interval. The secret
     `phase` between 0 and 1 is from where that number is rounded.
     """
-    scores, evidence = published.scores, published.evidence
+    scores = published.scores
     value, low, high, error, size = _known(published)
-    known = group_of(value, error, size, (low, high))
+    known = group_of(value, error, size, (low, high), counted=_counted(published))
     rest = np.flatnonzero(np.isfinite(scores.discordance) & ~np.isfinite(value))
     n = scores.n_patients[rest]
     few = 2 * (published.smallest_cell + 1)
     step = max(STEP, STEP * math.ceil(few / float(n.sum() or 1) / STEP))
     if not n.sum() or step > COARSEST:
         return known
-    rounding = hiding.upwards if evidence.upper_limit else hiding.coarse
-    rounded = rounding(float(n @ scores.discordance[rest]) / float(n.sum()), step, phase) or 0.0
+    mean_of_rest = float(n @ scores.discordance[rest]) / float(n.sum())
+    rounded = hiding.coarse(mean_of_rest, step, phase) or 0.0
     common, patients = min(rounded, MOST_DISCORDANCE), float(size[rest].sum())
+    # The interval also holds what rounding may have taken off.
     away = step + float(norm.ppf(0.5 + LEVEL / 2)) * MOST_DISCORDANCE / math.sqrt(patients)
     ends = np.clip([common, common - away, common + away], 0.0, MOST_DISCORDANCE)
     if known is None:
@@ -70,10 +71,33 @@ def _known(
         in_pairs = 2 * evidence.trials(scores.n_patients)
         size = np.where(hidden.size & ~hidden.score, in_pairs, size)
     size = np.where(hidden.size & (hidden.least == 0), (published.smallest_cell + 1) // 2, size)
-    low, high = scores.identified or (scores.discordance, scores.discordance)
+    fall = scores.columns.get("fall", np.zeros(len(size)))
+    low, high = scores.identified or (scores.discordance - fall, scores.discordance)
     own = scores.discordance, low, high, scores.interval.standard_error
     value, low, high, error = np.where(hidden.score, published.banded(size), own)
     return value, low, high, error, size
+
+
+def _counted(published: PublishedScores) -> BoolArray:
+    """Return whose differences count: panels that are large enough, or may be.
+
+    It follows from what is published, as the size of a panel does.
+    """
+    hidden = published.hidden
+    large = published.scores.n_patients >= published.min_panel
+    return np.asarray(large | hidden.size)
+
+
+def all_are_shown(published: PublishedScores) -> bool:
+    """Return whether the scores and panels of all physicians with a score are published.
+
+    The group's figure then follows from the table, and needs no protection of its own.
+    """
+    shown = np.zeros(len(published.hidden.size), dtype=np.bool_)
+    shown[published.measured] = True
+    shown &= ~published.hidden.size
+    scored = np.isfinite(published.scores.discordance)
+    return published.scores.determined and bool(shown[scored].all())
 
 
 #: Digits of what is told of everybody, hidden physicians included.
@@ -97,7 +121,8 @@ def published_group(
     """Return the group's figures as they may be handed on; None where there are none.
 
     Figures over everybody are rounded from the secret `phase`; the mean and the spread are told as
-    far as they follow from what is shown of each where their steps would be too coarse.
+    far as they follow from what is shown of each where their steps would be too coarse. Where the
+    figures of all physicians are shown, the mean is that of the table: no secret moves it.
     """
     request, main = measurement.request, measurement.main
     smallest, group = request.smallest_cell, measurement.group
@@ -107,8 +132,9 @@ def published_group(
         return None
     whole = group if measurement.group is None else measurement.group
     digits, step = group_digits(smallest), step_over_all(measurement)
-    limit, fine = main.evidence.upper_limit, smallest > 1 and step <= FINE
-    basis = whole if fine else group
+    limit, public = main.evidence.upper_limit, all_are_shown(published)
+    fine = smallest > 1 and step <= FINE and not public
+    basis = whole if fine or public else group
     mean = hiding.rounded_figure(
         (basis.discordance, basis.low, basis.high),
         max(step if fine else 0.0, 10.0**-digits),
@@ -153,7 +179,8 @@ def spread_steps(published: PublishedScores) -> tuple[float, ...]:
     """
     known, low, high, sureness, size = _known(published)
     low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=MOST_DISCORDANCE)
-    lost = published.hidden.score & np.isfinite(published.scores.discordance)
+    counted = _counted(published)
+    lost = published.hidden.score & np.isfinite(published.scores.discordance) & counted
     if not lost.any():
         return (TRACE,) * len(SPREAD)
     one = int(np.argmax(np.where(lost, size * (high - low) ** 2, -1.0)))
@@ -163,7 +190,7 @@ def spread_steps(published: PublishedScores) -> tuple[float, ...]:
         value, error = known.copy(), widest.copy()
         value[one] = (1 - share) * low[one] + share * high[one]
         error[one] *= sure  # whoever nearly always decides alike has a small error
-        group = group_of(value, error, size)
+        group = group_of(value, error, size, counted=counted)
         spreads.append([0.0 if group is None else getattr(group, name) for name in SPREAD])
     moved = np.nan_to_num(np.ptp(np.array(spreads), axis=0), nan=MOST_DISCORDANCE)
     return tuple(hiding.step_over(each) for each in moved.tolist())
@@ -196,6 +223,15 @@ def rounded_spread(
     high = min(max(high, TRACE), matters) if little else max(high, matters, spread)
     low = min(max(low, TRACE), high) if whole.spread_low > 0 else 0.0
     spread = min(max(spread, steps[0] / 2), high) if low else min(spread, high)
+    # Rounding must not move the estimate to an end of its interval.
+    apart = steps[0] / 2
+    if known.spread_high > known.spread:
+        if little:
+            spread = max(min(spread, high - apart), 0.0)
+        else:
+            high = max(high, spread + apart)
+    if known.spread_low < known.spread:
+        low = min(low, max(spread - apart, spread / 2 if low else 0.0))
     low = min(low, spread)
     return Figure(*(round(each, 6) for each in (spread, low, high)))
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,21 +130,25 @@ def rounded_figure(
 ) -> Figure:
     """Round a figure to a multiple of a step, and the ends of its interval outwards.
 
-    An upper limit, which is `most` at the most, is rounded up. From a secret `phase` all are
-    rounded alike.
+    From a secret `phase` all are rounded alike, except the upper end of an upper limit: it is never
+    rounded down. An upper limit cannot exceed `most`.
 
     Examples
     --------
     >>> rounded_figure((0.206, 0.118, 0.301), 0.02)
     Figure(value=0.2, low=0.1, high=0.32)
+    >>> rounded_figure((0.206, 0.118, 0.301), 0.02, phase=0.1, most=0.5)
+    Figure(value=0.2, low=0.12, high=0.32)
     """
     value, low, high = np.array(ends, dtype=np.float64).tolist()
-    up = coarse if most is None else partial(upwards, most=most)
-    if phase is not None:
-        return Figure(up(value, step, phase), coarse(low, step, phase), up(high, step, phase))
-    middle = coarse(value, step) if most is None else up(value, step, 0.0)
-    end = upwards(high, step, most=math.inf if most is None else most)
-    return Figure(middle, coarse(low + 1e-9, step, 0.0), end)
+    middle = coarse(value, step, 0.5 if phase is None else phase)
+    if middle is not None and most is not None:
+        middle = min(middle, most)
+    if phase is None:
+        end = upwards(high, step, most=math.inf if most is None else most)
+        return Figure(middle, coarse(low + 1e-9, step, 0.0), end)
+    end = coarse(high, step, phase) if most is None else upwards(high, step, phase, most)
+    return Figure(middle, coarse(low, step, phase), end)
 
 
 def moved(n: float, smallest: int = SMALLEST_CELL) -> float:
@@ -419,4 +423,5 @@ class PublishedScores:
         # What lies below the limit of the reliability is not rounded up to it.
         most = (math.ceil(round(limit * 10**DIGITS, 6)) - 1) * 10**-DIGITS
         below = pl.when(pl.col("reliability") < limit).then(most)
-        return rounded(table.with_columns(pl.min_horizontal("reliability", below)))
+        table = table.with_columns(pl.min_horizontal("reliability", below))
+        return rounded(table, upper_limit=self.evidence.upper_limit)

@@ -1,17 +1,20 @@
 """What is said of what is published, in words; sentences.toml has the sentences."""
 
+import math
 from collections.abc import Callable, Sequence
 
+from intravar.inference.group import RANKABLE
 from intravar.measurement.sentences import (
     SEEN_BY_TWO,
     WHY_DIFFERENT,
     about,
     differences_sentence,
 )
+from intravar.measurement.verdict import SAID
 from intravar.publication.results import Figure, Group, Joint, LeftOut, Location, Review, Strata
 from intravar.request import MATTERS
 from intravar.tables import hundred, hundredths, is_upper_limit, number
-from intravar.wording import USUAL, Words, declared_in
+from intravar.wording import USUAL, Sentence, Words, declared_in
 
 _SENTENCES: dict[str, dict[str, str]] = declared_in(__package__, "sentences")
 #: Probability from which on a change is called one.
@@ -33,17 +36,35 @@ def saying(of: str, words: Words) -> Callable[..., str]:
     return say
 
 
-def differences_line(group: Group, claim: str = "about") -> str | None:
-    """Say whether physicians differ, by figures of this `claim`; None where that is not asked."""
+def differences_line(
+    group: Group, claim: str = "about", reliability: float | None = None
+) -> str | None:
+    """Return whether physicians differ, in words; None if there is no answer.
+
+    Parameters
+    ----------
+    group
+        All physicians together.
+    claim
+        How their figures are read.
+    reliability
+        Highest reliability of a single physician's figure, if known. If physicians differ and no
+        single figure is reliable, the sentence says so: both are then shown on one page.
+    """
     if group.differences is None:
         return None
-    return differences_sentence(
+    sentence = differences_sentence(
         group.differences,
         *(group.spread.value, group.spread.low or 0.0, group.spread.high or 0.0),
         needed=group.needed,
         matters=group.matters,
         claim=claim,
     )
+    if group.differences == "differ" and reliability is not None and reliability < RANKABLE:
+        upper = math.ceil(100 * reliability - 1e-6) / 100
+        unreliable = Sentence(SAID["differences"]["unreliable"], reliability=upper)
+        sentence = Sentence("{} {}", sentence, unreliable)
+    return sentence
 
 
 def location_lines(location: Location | None, words: Words = USUAL) -> list[str]:

@@ -9,6 +9,8 @@ from intravar.documents.charts import Drawing
 from intravar.documents.measurement import deciders
 from intravar.measurement import sentences
 from intravar.measurement.verdict import LITTLE_EXPLAINED, NOTHING, UNRANKED
+from intravar.publication.group import FINE, GROUP_DIGITS
+from intravar.publication.hiding import coarse_step
 from intravar.publication.results import Decision, Group
 from intravar.publication.results import Figure as Share
 from intravar.publication.sentences import differences_line, location_lines, review_sentence
@@ -147,7 +149,8 @@ def _differ(decision: Decision, words: Words) -> list[str]:
     """Say whether deciders differ, and whether their order tells more than their rates."""
     if (group := _group(decision)) is None:
         return []
-    differences = differences_line(group, decision.claim)
+    known = [row.reliability for row in decision.physicians if row.reliability is not None]
+    differences = differences_line(group, decision.claim, max(known, default=None))
     rates = sentences.rates_in_words(group.with_rate, group.with_half)
     return [words.said(line) for line in (differences, rates) if line]
 
@@ -161,11 +164,30 @@ def caveats(decision: Decision, words: Words) -> list[str]:
         lines = [words.said(sentences.explained_sentence(explained))]
     if decision.claim != "about":
         lines.append(told("limit", words))
+    if (rounding := _rounding_note(decision, words)) is not None:
+        lines.append(rounding)
     if group.contradiction is not None:
         lines.append(told("seen_twice", words, share=hundred(group.contradiction)))
         if (rest := group.share_not_inconsistency) is not None:
             lines.append(told("not_inconsistency", words, share=hundred(rest)))
     return lines
+
+
+def _rounding_note(decision: Decision, words: Words) -> str | None:
+    """Return why the group's figure may differ from the average of the table; None if it cannot.
+
+    Where the figures of all are shown, the group's figure is their average. Otherwise it includes
+    those that are hidden, and is rounded from a secret point, upper ends by up to two steps.
+    """
+    smallest = decision.check.smallest_cell
+    shown = (
+        row.discordance is not None and row.n_patients is not None for row in decision.physicians
+    )
+    if smallest <= 1 or all(shown) or decision.ranged:
+        return None
+    step = max(coarse_step(decision.n_patients_shown, smallest), 10.0**-GROUP_DIGITS)
+    by = f" by up to {hundred(2 * step)} of 100" if step <= FINE else ""
+    return told("rounding", words, by=by)
 
 
 def _explained(decision: Decision) -> float | None:
