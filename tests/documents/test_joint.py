@@ -51,9 +51,14 @@ def test_the_page_escapes_names_and_every_figure_has_words() -> None:
     page = as_html(document)
     assert "<inhibitor>" not in page
     assert "ace &lt;inhibitor&gt;" in page
-    assert "(95 % sure: at most 45)" in page
-    assert "upper limit 20 to 45" in page
-    assert not re.search(r"(?<!upper limit )\b20 to 45", page)
+    assert "at most 45 differ in at least one of 3 decisions (estimate of the limit: 40)" in page
+    (together,) = [each for each in tables(document) if each.name == "Together"]
+    headings = [column.heading for column in together.columns]
+    end = headings.index("in at least one, at most")
+    assert headings[end + 1] == "estimate"
+    assert ["–", "20 to 45"] in [
+        [c.text for c in row.cells[end : end + 2]] for row in together.rows
+    ]
     for word in ("across", "given", "apart", "steadiness", "Steadiness"):
         assert not re.search(rf"<th[^>]*>{word}|{word}:", page)
     # A caption may be a paragraph: it is not bold.
@@ -98,8 +103,8 @@ def test_what_to_do_next_begins_with_the_decision_that_differs_most() -> None:
         for each in joint.decisions
     )
     published = replace(published, joint=replace(joint, decisions=every))
-    why = f"comparable patients differ most often in it ({second.claim} 40 of 100)"
-    why = why.replace("(about ", "(")
+    estimate = "estimate of the limit: " if first.claim == "at most" else ""
+    why = f"comparable patients differ most often in it ({estimate}39 of 100)"
     assert f"Take ace <inhibitor> first: {why}." in told(published)
     unread = without_figures(replace(third, verdict="not interpretable"))
     text = told(replace(published, decisions=(first, second, unread)))
@@ -132,7 +137,7 @@ def test_many_in_each_decision_are_not_printed() -> None:
 
 def test_a_sheet_of_several_decisions() -> None:
     outputs = made_several()
-    for who, figure in (("P-0000", "at most 30 of 100"), ("P-0001", "upper limit 40 to 88 of 100")):
+    for who, figure in (("P-0000", "at most 40 of 100"), ("P-0001", "estimate 40 to 88 of 100")):
         document = sheet(outputs, who, called="Ada")
         text = "\n".join(f"{aside} {told}" for aside, told in text_lines(document.blocks))
         assert figure in text
@@ -180,11 +185,11 @@ def test_exact_sheets_of_several_decisions_hold_what_is_kept_in_private(folder: 
     assert one.files[0].is_relative_to(private)
     text = re.sub(r"\s+", " ", text_of(one.files[0]))
     kept = pl.read_parquet(private / "joint.parquet").filter(physician=key[shown])
-    assert f"at most {math.ceil(100 * kept['differ'][0])} of 100" in text
+    assert f"at most {math.ceil(100 * kept['differ_high'][0])} of 100" in text
     for name in ("figures.parquet", "figures-2.parquet"):
         alone = pl.read_parquet(private / name).filter(physician=key[shown])
-        ends = (math.ceil(100 * alone[end][0]) for end in ("discordance", "high"))
-        assert "you at most {} (95 % sure: at most {})".format(*ends) in text
+        high, estimate = math.ceil(100 * alone["high"][0]), round(100 * alone["discordance"][0])
+        assert f"you at most {high} (estimate of the limit: {estimate})" in text
 
 
 def test_a_damaged_folder_is_said_to_be(folder: Path, tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_the_caption_explains_what_the_table_shows(thirty: Published) -> None:
     known = decider_table(replace(thirty.first, physicians=(limit, *rows[1:])), USUAL)
     assert "how often any two" not in known.caption
     limits = replace(thirty.first, claim="at most", physicians=(limit, *rows[1:]))
-    above = "A limit can lie above how often any two patients"
+    above = "An estimate can lie above how often any two patients"
     assert above in decider_table(limits, USUAL).caption
     for row, dash in ((rows[0], False), (replace(rows[0], rate=None), True)):
         made = decider_table(replace(thirty.first, physicians=(row, rows[1])), USUAL)
@@ -196,17 +196,35 @@ def test_an_upper_limit_reads_as_one_wherever_it_stands(thirty: Published) -> No
     document = report(changed(thirty, claim="at most", physicians=tuple(rows)))
     (table,) = [each for each in tables(document) if each.interactive]
     headings = [column.heading for column in table.columns]
-    assert "of 100 pairs, at most" in headings
-    assert "95 % sure: at most" in headings  # in the workbook
-    texts = [cell.text for row in table.rows for cell in row.cells]
-    assert "upper limit 10 to 50" in texts
-    assert "10 or more" not in texts
-    interval = headings.index("95 % interval")
-    assert all(row.cells[interval].text[:7] in ("–", "at most") for row in table.rows)
+    end = headings.index("of 100 pairs, at most")
+    assert headings[end + 1] == "estimate"
+    assert "95 % interval" not in headings
+    assert "10 to 50" in {row.cells[end + 1].text for row in table.rows}
+    assert rows[at].physician in {
+        row.cells[0].text for row in table.rows if row.cells[end].text == "–"
+    }
     text = told(document)
     assert not re.search(r"\d \[", text)
-    assert re.search(r"P-\S+: at most \d+ \(95 % sure: at most \d+\) of 100", text)
+    assert re.search(r"P-\S+: at most \d+ of 100 \(estimate of the limit: \d+\)", text)
     assert re.search(r"in at most \d+ of them the two patients", text)
+
+
+def test_at_most_stands_before_upper_ends_only(thirty: Published) -> None:
+    rows = tuple(
+        replace(row, discordance=0.211, low=0.1, high=0.252, shrunken=0.22, expected=0.19)
+        if row.low is not None
+        else row
+        for row in thirty.first.physicians
+    )
+    group = thirty.first.group
+    assert group is not None
+    whole = replace(group, discordance=NoiseFigure(0.311, 0.2, 0.352))
+    limits = changed(thirty, claim="at most", physicians=rows, group=whole)
+    name = next(row.physician for row in rows if row.low is not None)
+    for document in (report(limits), sheet(limits, name)):
+        numbers = set(re.findall(r"at most (\d+)", told(document)))
+        assert numbers >= {"26", "36"}
+        assert not numbers & {"19", "21", "22", "31", "32"}
 
 
 def test_an_upper_limit_is_rounded_up_wherever_it_stands(thirty: Published) -> None:
@@ -220,30 +238,83 @@ def test_an_upper_limit_is_rounded_up_wherever_it_stands(thirty: Published) -> N
     limits = changed(thirty, claim="at most", physicians=rows, group=whole)
     document = report(limits)
     text = told(document)
-    assert "at most 31 get different decisions" in text
-    assert "with 95 % confidence at most 36" in text
-    assert "in at most 31 of them the two patients" in text
-    assert "the median is 21 of 100 pairs" in text
+    assert "at most 36 get different decisions (estimate of the limit: 30)" in text
+    assert "in at most 36 of them the two patients" in text
+    assert "the median is 20 of 100 pairs" in text
     (table,) = [each for each in tables(document) if each.interactive]
-    at = [column.name for column in table.columns].index("discordance")
+    at = [column.name for column in table.columns].index("high")
     figures = {tuple(cell.text for cell in row.cells[at : at + 2]) for row in table.rows}
-    assert figures == {("21", "at most 26"), ("–", "–")}
+    assert figures == {("26", "20"), ("–", "–")}
     own = told(sheet(limits, next(row.physician for row in rows if row.low is not None)))
-    assert "at most 21 (95 % sure: at most 26)" in own
-    assert "at most 31 of 100" in own
-    assert "20" not in re.findall(r"at most (\d+)", f"{text} {own}")
+    assert "at most 26 get different decisions (estimate of the limit: 20)" in own
+    assert "at most 36 of 100 (estimate of the limit: 30)" in own
 
 
-def test_another_occasion_is_rounded_as_the_figure_of_all_is(thirty: Published) -> None:
+def test_a_limit_of_a_row_is_never_rounded_below_the_measured_one(thirty: Published) -> None:
+    rows = [row for row in thirty.first.physicians if row.low is not None]
+    for high in (0.2401, 0.25, 0.2599, 0.49999):
+        made = replace(rows[0], discordance=0.2, low=0.1, high=high)
+        limits = replace(thirty.first, claim="at most", physicians=(made, *rows[1:]))
+        table = decider_table(limits, USUAL)
+        at = [column.name for column in table.columns].index("high")
+        (cell,) = [row.cells[at] for row in table.rows if row.cells[0].text == made.physician]
+        assert int(cell.text) >= 100 * high - 1e-6
+        assert cell.value >= 100 * high - 1e-6
+
+
+def test_levels_that_fit_equally_well_are_no_columns_of_a_limit(thirty: Published) -> None:
+    """Earlier files hold the estimate of a limit in a column that reads as its upper end."""
+    rows = tuple(
+        replace(row, identified_low=0.1, identified_high=row.discordance)
+        for row in thirty.first.physicians
+    )
+    headings = {
+        claim: {
+            column.heading
+            for column in decider_table(
+                replace(thirty.first, claim=claim, physicians=rows), USUAL
+            ).columns
+        }
+        for claim in ("about", "at most")
+    }
+    assert {"level from", "level to"} <= headings["about"]
+    assert not {"level from", "level to"} & headings["at most"]
+
+
+def test_another_occasion_is_the_estimate_of_the_headline(thirty: Published) -> None:
     group = thirty.first.group
     assert group is not None
     parts = {"system": 0.165, "level": 0.012, "pattern": 0.002, "occasion": 0.151}
     noise = Noise(**{name: NoiseFigure(value, None, None) for name, value in parts.items()})
     whole = replace(group, discordance=NoiseFigure(0.302), noise=noise)
-    for claim, occasion in (("at most", 31), ("about", 30)):
+    for claim in ("at most", "about"):
         text = told(report(changed(thirty, claim=claim, group=whole)))
-        assert f"{claim} {occasion + 2} would be decided differently" in text
-        assert f"{occasion} because the same physician" in text
+        assert "about 30 get different decisions" in text
+        assert "about 32 would be decided differently" in text
+        assert "30 because the same physician" in text
+
+
+def test_that_they_differ_does_not_contradict_unreliable_figures(thirty: Published) -> None:
+    group = thirty.first.group
+    assert group is not None
+    differ = replace(group, differences="differ", spread=NoiseFigure(0.028, 0.02, 0.038))
+    unreliable = "Which of them differ cannot be told: the reliability of single figures is"
+    for reliability, addition in ((0.0, f"{unreliable} 0.00 or lower."), (0.8, "")):
+        rows = tuple(
+            replace(row, reliability=row.reliability and reliability)
+            for row in thirty.first.physicians
+        )
+        text = told(report(changed(thirty, group=differ, physicians=rows)))
+        assert (unreliable in text) is bool(addition)
+        assert addition in text
+
+
+def test_a_headline_that_may_differ_from_the_table_says_why(thirty: Published) -> None:
+    note = "they can differ from the average of the table"
+    shown = tuple(row for row in thirty.first.physicians if row.discordance is not None)
+    assert len(shown) < len(thirty.first.physicians)
+    assert note in told(report(thirty))
+    assert note not in told(report(changed(thirty, physicians=shown)))
 
 
 def test_that_they_differ_and_that_none_stands_out_is_one_thought(thirty: Published) -> None:

@@ -171,7 +171,7 @@ def test_where_nobody_is_to_be_compared_there_are_no_peers_and_no_rank(
 @pytest.mark.parametrize(
     ("row", "figure", "words"),
     [
-        ({"band_low": 0.0, "band_high": 0.1}, "at most 10 of 100", "as a range"),
+        ({"band_low": 0.0, "band_high": 0.1}, "10 or less of 100", "as a range"),
         ({"band_low": 0.1, "band_high": 0.45}, "10 to 45 of 100", "small numbers of patients"),
         ({"shrunken": 0.2}, "about 20 of 100", "pulled towards the average"),
         ({"identified_low": 0.1, "identified_high": 0.4}, "10 to 40 of 100", "fits the data"),
@@ -240,8 +240,8 @@ def test_many_peers_stay_within_the_picture() -> None:
 
 
 def test_the_own_dot_lies_at_the_number_that_is_told() -> None:
-    """An upper limit of 20.3 is told as 21, and stands with others of 21."""
-    (made,) = among_peers(Own(0.203, 0.1, 0.26, "at most"), [0.21, *[0.3] * 9], USUAL)
+    """The estimate of a limit, 20.3, stands with others of 20; the bar reaches to the limit."""
+    (made,) = among_peers(Own(0.203, 0.1, 0.26, "at most"), [0.2, *[0.3] * 9], USUAL)
     assert isinstance(made, Figure)
     places = re.findall(r'class="(own|peer)" cx="([\d.]+)"', made.svgs[0])
     own = next(at for kind, at in places if kind == "own")
@@ -407,12 +407,14 @@ def test_whoever_has_no_rank_is_told_so_and_is_no_peer(told: Published) -> None:
 def test_an_upper_limit_reads_as_one_on_a_sheet(told: Published) -> None:
     row = {"discordance": 0.18, "low": 0.05, "high": 0.25, "expected": 0.2, "shrunken": 0.21}
     document = first(changed(told, row, claim="at most"))
-    assert figure_of(document).strong == "at most 18 of 100"
-    assert "at most 18 (95 % sure: at most 25) get different decisions" in figure_of(document).text
-    assert not re.search(r"(?<!at most) \d+ of 100", words_of(document).split("Why two")[0])
+    assert figure_of(document).strong == "at most 25 of 100"
+    assert "at most 25 get different decisions (estimate of the limit: 18)" in (
+        figure_of(document).text
+    )
+    assert "about 20 of 100 (estimate of the limit)" in words_of(document)
     hidden = {"discordance": None, "low": None, "high": None, "shrunken": None}
     banded = first(changed(told, hidden | {"band_low": 0.17, "band_high": 0.3}, claim="at most"))
-    assert figure_of(banded).strong == "upper limit 17 to 30 of 100"
+    assert figure_of(banded).strong == "estimate 17 to 30 of 100"
 
 
 def test_where_nothing_is_explained_no_rule_is_said_to_predict(told: Published) -> None:

@@ -209,7 +209,7 @@ def test_lines_say_who_goes_with_whom() -> None:
         return joint_lines(joint, words)
 
     assert lines(pair)[1] == (
-        "on average they differ in at most 0.50 decisions (95 % sure: at most 0.60)"
+        "on average they differ in at most 0.60 decisions (estimate of the limit: 0.50)"
     )
     assert lines(pair)[-1] == (
         "a and b are given together less often than covariates explain (5 instead of 8 of 100 "

@@ -140,7 +140,7 @@ def test_parts_of_noise_have_the_words_of_the_page(folders: tuple[Path, Path]) -
     ]
     told = [row.of for row in found.group]
     assert told[1:3] == [
-        "patients seen by two physicians, at most",
+        "patients seen by two physicians (estimate of the limit)",
         "because some say yes more often than others",
     ]
     # Figures of all are limits, and so is what another occasion adds; no width is no interval.
@@ -223,12 +223,14 @@ def test_exact_figures_are_exact_or_said_to_be_unknown(folders: tuple[Path, Path
     assert (whole.figure, whole.first, whole.second) == ("discordance", None, None)
 
 
-def test_an_upper_limit_is_rounded_up_and_the_line_adds_up(tmp_path: Path) -> None:
+def test_estimates_of_limits_are_compared_and_the_line_adds_up(tmp_path: Path) -> None:
     folders = stored(tmp_path / "a", KEYS[0], 0.001), stored(tmp_path / "b", KEYS[0], 0.024)
     blocks = documents.comparison_blocks({"": intravar.compare(*folders)})
     _, table = [each for each in blocks if isinstance(each, Table)]
     figures = {tuple(cell.text for cell in row.cells[1:4]) for row in table.rows}
-    assert figures == {("21", "23", "+2"), ("31", "33", "+2")}
+    assert figures == {("20", "22", "+2"), ("30", "32", "+2")}
+    assert table.caption.endswith("The values are estimates of upper limits.")
+    assert "at most" not in table.caption
 
 
 def test_who_is_too_unreliable_to_report_is_not_hidden() -> None:

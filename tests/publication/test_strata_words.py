@@ -103,7 +103,7 @@ def test_noise_of_periods_does_not_contradict_their_figures() -> None:
     assert row.noise.occasion.value == value / 2
     assert "differently (before 2024-03-01, then from 2024-03-01): 4, then 4, because" in lines[-1]
     as_told = f"{100 * value:.0f}"
-    assert f"before 2024-03-01 {as_told}, " in lines[0]
+    assert f"before 2024-03-01 {100 * (row.discordance.high or 0):.0f} ({as_told}), " in lines[0]
     assert f"; {as_told}, then {as_told}, because the same physician" in lines[-1]
 
 

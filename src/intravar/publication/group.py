@@ -226,10 +226,8 @@ def rounded_spread(
     # Rounding must not move the estimate to an end of its interval.
     apart = steps[0] / 2
     if known.spread_high > known.spread:
-        if little:
-            spread = max(min(spread, high - apart), 0.0)
-        else:
-            high = max(high, spread + apart)
+        high = max(high, spread + apart)
+        high = min(high, matters) if little else high
     if known.spread_low < known.spread:
         low = min(low, max(spread - apart, spread / 2 if low else 0.0))
     low = min(low, spread)
