@@ -56,9 +56,8 @@ def test_the_page_escapes_names_and_every_figure_has_words() -> None:
     headings = [column.heading for column in together.columns]
     end = headings.index("in at least one, at most")
     assert headings[end + 1] == "estimate"
-    assert ["–", "20 to 45"] in [
-        [c.text for c in row.cells[end : end + 2]] for row in together.rows
-    ]
+    cells = [tuple(cell.text for cell in row.cells[end : end + 2]) for row in together.rows]
+    assert ("–", "20 to 45") in cells
     for word in ("across", "given", "apart", "steadiness", "Steadiness"):
         assert not re.search(rf"<th[^>]*>{word}|{word}:", page)
     # A caption may be a paragraph: it is not bold.
