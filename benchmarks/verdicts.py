@@ -209,7 +209,9 @@ def appraised(row: dict[str, Any]) -> Appraisal:
         [None] * len(n),
         Interval(columns["low"], columns["high"], columns["error"]),
         {name: values for name, values in columns.items() if name == "expected"},
+        most=METHODS[row["method"]].most,
         upper=row["method"] in ("predictability", "quick"),
+        raw=None if row.get("raw") is None else np.array(row["raw"], dtype=np.float64),
     )
     grounds = Grounds(
         _evidence(row),

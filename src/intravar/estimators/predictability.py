@@ -72,6 +72,8 @@ class Predictability(CommonEstimator):
     ----------
     score_
         The bound.
+    raw_
+        The bound before shrinkage.
     low_, high_
         95 % interval of what the bound tends to. The discordance lies at or below that.
     expected_
@@ -188,6 +190,7 @@ class Predictability(CommonEstimator):
         score, *others = (task.by_physician(part) for part in bound)
         self._bound = Bound(np.where(enough, score, np.nan), *others)
         self.score_ = self._bound.score
+        self.raw_ = np.where(enough, self._bound.raw, np.nan)
         self.low_, self.high_, _ = self._bound.interval(0.95)
         self.expected_, self.gain_ = (
             np.where(enough, task.by_physician(panel_means(each, task.code, len(task))), np.nan)

@@ -22,11 +22,12 @@ from scipy.stats import chi2, norm
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import LEVEL
-from intravar.inference.shrinkage import between_at, q_statistic, rankability
+from intravar.inference.shrinkage import between_at, even_errors, q_statistic, rankability
 from intravar.request import MATTERS
 
 _Z, _NAN = float(norm.ppf(0.5 + LEVEL / 2)), float("nan")
-#: Whether physicians differ: they do; it is not known, for want of patients; by less than matters.
+#: Whether physicians differ: they do, and by enough to matter; it is not known, for want of
+#: patients; by less than matters.
 Differences = Literal["differ", "not known", "less than matters"]
 #: Reliability from which on the order of physicians says more than chance does.
 RANKABLE = 0.5
@@ -161,7 +162,7 @@ class Group:
 
     @property
     def differ(self) -> bool:
-        """Whether physicians differ by more than chance, and by enough to matter."""
+        """Whether physicians differ by more than chance, and by enough to be ranked."""
         return self.differences == "differ"
 
 
@@ -176,6 +177,7 @@ def group_of(
     raw: FloatArray | None = None,
     narrowed: float = 1.0,
     matters: float = MATTERS,
+    sizes: FloatArray | None = None,
     counted: BoolArray | None = None,
 ) -> Group | None:
     """Say what the scores tell together; None where nobody has one.
@@ -187,9 +189,10 @@ def group_of(
     common; no number of physicians averages it out. `raw` are scores in which chance is not held
     back, where they are others: how much physicians differ is read off them. `narrowed` is by which
     factor scores may lie closer together than true values do; the upper end of the spread is
-    divided by it. Differences do not matter where the spread is below `matters`. Physicians who are
-    not `counted`, because their panels are too small for a figure, are part of the mean and not of
-    the spread, unless fewer than two are counted.
+    divided by it. Differences do not matter where the spread is below `matters`. `sizes` are the
+    numbers on which errors depend, see :func:`intravar.inference.panel_sizes`; by default those of
+    the patients. Physicians who are not `counted`, because their panels are too small for a figure,
+    are part of the mean and not of the spread, unless fewer than two are counted.
 
     Examples
     --------
@@ -213,11 +216,14 @@ def group_of(
     group = Group(mean, low, high, _NAN, _NAN, _NAN, _NAN, len(score))
     if len(score) < 2:
         return group
-    score, n_patients = raw[known], n_patients[known]
+    sizes = n_patients if sizes is None else sizes
+    score, n_patients, sizes = raw[known], n_patients[known], sizes[known]
     if counted is not None and counted[known].sum() > 1:
         large = counted[known]
-        score, error, n_patients = score[large], error[large], n_patients[large]
-    return _with_spread(group, score, error, n_patients, narrowed, matters)
+        score, error = score[large], error[large]
+        n_patients, sizes = n_patients[large], sizes[large]
+    even = even_errors(error, sizes)
+    return _with_spread(group, score, even, n_patients, narrowed, matters)
 
 
 def _with_spread(
@@ -228,12 +234,13 @@ def _with_spread(
     narrowed: float,
     matters: float,
 ) -> Group:
-    """Return the group with how much its physicians differ: Paule and Mandel, the profile of Q."""
-    # By size, not by score: a low score has a low error of its own. Weighed by such errors, scores
-    # that chance made low would count the most, and many who do not differ would seem to.
-    n = n_patients.astype(np.float64)
-    even = np.sqrt(float(np.mean(n * error**2)) / np.maximum(n, 1.0))
-    variance, degrees, tail = even**2, len(score) - 1, (1 - LEVEL) / 2
+    """Return the group with how much its physicians differ: Paule and Mandel, the profile of Q.
+
+    Errors depend on the size of a panel alone, see :func:`intravar.inference.even_errors`: scores
+    that chance made low have low errors of their own, and weighted by such errors many physicians
+    who do not differ would seem to.
+    """
+    variance, degrees, tail = error**2, len(score) - 1, (1 - LEVEL) / 2
     wanted = (degrees, chi2.ppf(1 - tail, degrees), chi2.ppf(tail, degrees))
     spread, least, most = (float(np.sqrt(between_at(q, score, variance))) for q in wanted)
     q = q_statistic(0.0, score, variance)
@@ -245,8 +252,7 @@ def _with_spread(
     # Values from 0 to one half cannot differ by more; shares of pairs may lie above it.
     widest = max(0.5, group.discordance) / 2
     spread, least, most = (min(each, widest) for each in (spread, least, most / narrowed))
-    differences: Differences = "differ" if least > 0 else "not known"
-    differences = "less than matters" if most < matters else differences
+    differences = _differences(spread, least, most, matters)
     needed = patients_needed(float(np.median(n_patients * variance)), max(spread, matters))
     # A number that they have already would tell nothing.
     wanting = differences == "not known" and needed > float(np.median(n_patients))
@@ -257,10 +263,24 @@ def _with_spread(
         spread_high=most,
         # Twice one tail, as the interval's lower end has it.
         p_value=min(1.0, 2 * float(chi2.sf(q, degrees))),
-        reliability=rankability(spread**2, even),
+        reliability=rankability(spread**2, error),
         differences=differences,
         needed=needed if wanting else None,
     )
+
+
+def _differences(spread: float, low: float, high: float, matters: float) -> Differences:
+    """Return whether physicians differ by enough to be ranked.
+
+    They differ by less than matters if the interval of the spread ends below the smallest relevant
+    difference. They also do if they differ for sure, but the estimate of the spread is below it.
+    Physicians whose estimated spread is below it are never said to differ.
+    """
+    if high < matters:
+        return "less than matters"
+    if low <= 0:
+        return "not known"
+    return "differ" if spread >= matters else "less than matters"
 
 
 def patients_needed(variance: float, spread: float) -> int:

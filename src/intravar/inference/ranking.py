@@ -27,11 +27,14 @@ from intravar.errors import InputError, renamed
 from intravar.inference.intervals import LEVEL, checked_level
 from intravar.inference.shrinkage import (
     Scale,
+    between_variance,
     even_errors,
     from_scale,
+    panel_sizes,
     rankability,
     reliability,
     shrink,
+    shrink_again,
     to_scale,
 )
 from intravar.seeds import stream
@@ -215,7 +218,8 @@ def assess(
     ----------
     profile
         A fitted estimator, its `profile_`, or a table with physician, score, low, high,
-        standard_error and, where known, n_patients and reason.
+        standard_error and, where known, n_patients and reason. If the method has shrunk the score,
+        the column `raw` holds the score before that; `standard_error` is that of `raw`.
     level
         Nominal coverage of all intervals; those of a table stay as they are.
     scale
@@ -223,8 +227,8 @@ def assess(
         table.
     most
         What the score can tend to at the most; by default the estimator's own word for it, and 1
-        in a table. Below 1, and with `n_patients` known, reliability depends on them and not on
-        the score; see :func:`intravar.inference.even_errors`.
+        in a table. Below 1, and with `n_patients` known, the reliability of a discordance depends
+        on them and not on the score; see :func:`intravar.inference.panel_sizes`.
     random_state
         Of the draws behind intervals of ranks.
 
@@ -241,19 +245,31 @@ def assess(
     table = _table(profile, level)
     used: Scale = getattr(profile, "scale", "discordance") if scale is None else scale
     ceiling = getattr(profile, "most", 1.0) if most is None else most
-    score, error = table["score"].to_numpy(), table["standard_error"].to_numpy()
+    score = table["score"].to_numpy()
+    error = table["standard_error"].to_numpy()
     known = np.isfinite(score) & np.isfinite(error)
-    value, even = to_scale(score[known], error[known], used)
-    shrunken = shrink(value, even, level=level)
-    between = shrunken.between_variance
-    if used == "discordance" and ceiling < 1 and not table["n_patients"].has_nulls():
-        size = table["n_patients"].to_numpy()[known]
-        _, even, between = even_errors(score[known], error[known], size, ceiling)
+    score, error = score[known], error[known]
+    raw = table["raw"].to_numpy()[known]
+    raw = np.where(np.isfinite(raw), raw, score)
+    n_patients = table["n_patients"]
+    counts = None if n_patients.has_nulls() else n_patients.to_numpy()[known]
+    if used == "discordance":
+        even = even_errors(error, panel_sizes(score, error, counts, ceiling))
+        between = between_variance(raw, even)
+    else:
+        value, even = to_scale(score, error, used)
+        between = between_variance(value, even)
+    on_scale = used
+    if used == "discordance" and not np.array_equal(raw, score):
+        on_scale = "plain"
+        shrunken = shrink_again(score, raw, even, level=level)
+    else:
+        shrunken = shrink(*to_scale(score, error, used), level=level)
     ranks = rank_normal(shrunken.value, shrunken.spread, level=level, random_state=random_state)
     derived = {
-        "shrunken": from_scale(shrunken.value, used),
-        "shrunken_low": from_scale(shrunken.low, used),
-        "shrunken_high": from_scale(shrunken.high, used),
+        "shrunken": from_scale(shrunken.value, on_scale),
+        "shrunken_low": from_scale(shrunken.low, on_scale),
+        "shrunken_high": from_scale(shrunken.high, on_scale),
         "reliability": reliability(between, even),
         "rank": ranks.expected,
         "rank_low": ranks.low,
@@ -268,11 +284,11 @@ def assess(
         reason=pl.when(without_error).then(pl.lit(NO_ERROR)).otherwise("reason"),
     ).with_columns(pl.col(pl.Float64).fill_nan(None))
     return Assessment(
-        table.select(pl.exclude("standard_error", "reason"), "reason"),
+        table.select(pl.exclude("standard_error", "raw", "reason"), "reason"),
         rankability(between, even),
-        float(from_scale(shrunken.mean, used)),
+        float(from_scale(shrunken.mean, on_scale)),
         shrunken.between_variance,
-        used,
+        on_scale,
         level,
     )
 
@@ -288,11 +304,13 @@ def _table(profile: Any, level: float) -> pl.DataFrame:
     table, *ends = (nw.from_native(each, eager_only=True).to_polars() for each in parts)
     for each in ends:
         table = table.with_columns(each.drop("physician").get_columns())
+    if hasattr(profile, "raw_"):
+        table = table.with_columns(raw=profile.raw_)
     table = table.rename({"score_low": "low", "score_high": "high"}, strict=False)
     missing = [name for name in _NEEDED if name not in table.columns]
     if missing:
         raise InputError(f"the profile has no column {', '.join(missing)}")
-    further = {"n_patients": pl.Int64, "reason": pl.String}
+    further = {"n_patients": pl.Int64, "raw": pl.Float64, "reason": pl.String}
     absent = [pl.lit(None, further[name]).alias(name) for name in further.keys() - table.columns]
-    numbers = pl.col(*_NEEDED[1:]).cast(pl.Float64).fill_null(float("nan"))
+    numbers = pl.col(*_NEEDED[1:], "raw").cast(pl.Float64).fill_null(float("nan"))
     return table.with_columns(absent).select("physician", "n_patients", numbers, "reason")

@@ -23,7 +23,7 @@ experimental results in the correlation of mental abilities, ibid. 296-322.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -178,6 +178,57 @@ def shrink(
     return Shrunken(value, value - z * error, value + z * error, error, spread, mean, tau2)
 
 
+def shrink_again(
+    shrunk: npt.ArrayLike,
+    raw: npt.ArrayLike,
+    standard_error: npt.ArrayLike,
+    *,
+    level: float = LEVEL,
+) -> Shrunken:
+    """Return posteriors of physicians whose scores are shrunk already.
+
+    A method may shrink its scores towards an expectation of its own, one for each physician. To
+    shrink them once more by their standard errors would count chance twice: these are the errors of
+    the scores before shrinkage. Here the unshrunk scores determine the variance between physicians
+    and the posterior variances, and the shrunk ones determine the order. They are moved towards
+    their mean only as far as they vary more than the posterior means of the unshrunk scores do.
+
+    The posterior variances are conservative if the shrunk scores are at least as close to the truth
+    as the posterior means of the unshrunk ones.
+
+    Parameters
+    ----------
+    shrunk
+        Score of every physician as the method gives it.
+    raw
+        The same before the method shrinks it.
+    standard_error
+        Standard errors of `raw`.
+    level
+        Nominal coverage of the intervals.
+
+    Examples
+    --------
+    >>> found = shrink_again([0.3, 0.4, 0.5], [0.2, 0.4, 0.6], [0.1, 0.1, 0.1])
+    >>> found.value.round(2).tolist()
+    [0.3, 0.4, 0.5]
+    """
+    found = shrink(raw, standard_error, level=level)
+    score = np.asarray(shrunk, dtype=np.float64)
+    if len(score) < 2:
+        half = found.high - found.value
+        return replace(found, value=score, low=score - half, high=score + half)
+    errors = np.asarray(standard_error, dtype=np.float64)
+    variance = errors**2 + found.between_variance
+    mean = float(np.average(score, weights=1 / np.maximum(variance, _SMALLEST_ERROR)))
+    kept = 0.0
+    if found.between_variance > 0 and np.ptp(score) > 0:
+        kept = min(float(np.std(found.value) / np.std(score)), 1.0)
+    value = mean + kept * (score - mean)
+    half = found.high - found.value
+    return replace(found, value=value, low=value - half, high=value + half, mean=mean)
+
+
 def between_variance(estimate: npt.ArrayLike, standard_error: npt.ArrayLike) -> float:
     """Return the variance tau^2 of the physicians' true scores, at least 0.
 
@@ -282,37 +333,53 @@ def reliability(between_variance: float, standard_error: npt.ArrayLike) -> Float
     return np.asarray(between_variance / np.where(total > 0, total, np.nan))
 
 
-def even_errors(
-    score: npt.ArrayLike, standard_error: npt.ArrayLike, size: npt.ArrayLike, most: float
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return scores, errors and the variance between scores where no score is surer than another.
+def panel_sizes(
+    score: npt.ArrayLike,
+    standard_error: npt.ArrayLike,
+    n_patients: npt.ArrayLike | None,
+    most: float,
+) -> FloatArray:
+    """Return the number of observations on which the error of every physician's score depends.
 
-    A discordance 2 p (1 - p) has the variance 2 D (1 - 2 D) / n: nearly none at one half, where it
-    cannot rise. On the scale arcsin(sqrt(2 D)) it is 1 / n everywhere. How many patients a
-    patient is worth there (some are no close calls, some not eligible) is one number for all:
-    the sum of the variances over the sum of what they are for one patient. `size` are the patients
-    of every physician; `most` is what a score can tend to at the most, one half for 2 p (1 - p).
+    A share of counted pairs or cases can tend to 1 (`most`). Its number of trials follows from the
+    score and its standard error. A discordance 2 p (1 - p) can tend to one half at the most. It has
+    nearly no error at one half, so that its error says little about the number of trials: the
+    number of patients is used.
 
     Examples
     --------
-    >>> _, error, _ = even_errors([0.1, 0.3, 0.49], [0.04, 0.05, 0.014], [100] * 3, most=0.5)
-    >>> error.round(2).tolist()
-    [0.1, 0.1, 0.1]
+    >>> panel_sizes([0.3, 0.5], [0.03, 0.001], [200, 100], most=0.5).tolist()
+    [200.0, 100.0]
     """
-    s, error, n = (np.asarray(each, dtype=np.float64) for each in (score, standard_error, size))
-    share = np.clip(s / most, 0.0, 1.0)
-    # A score at an end of the scale stands for one that is about its error away from it.
-    margin = np.minimum(error / most, 0.5)
-    inner = np.clip(share, margin, 1 - margin)
-    of_one = float(np.sum(most**2 * 4 * inner * (1 - inner)))
-    worth = float(np.sum(n * error**2)) / of_one if of_one > 0 else 0.0
-    # As p of n trials, with Anscombe's correction: few events scatter like many.
-    trials = n / worth if worth > 0 else np.full(len(n), np.inf)
-    p = (1 - np.sqrt(1 - share)) / 2
-    with np.errstate(invalid="ignore"):
-        centre = np.where(np.isinf(trials), p, (p * trials + 0.375) / (trials + 0.75))
-    value, even = 2 * np.arcsin(np.sqrt(centre)), 1 / np.sqrt(trials + 0.5)
-    return value, even, between_variance(value, even)
+    if most < 1 and n_patients is not None:
+        return np.asarray(n_patients, dtype=np.float64)
+    return effective_count(score, standard_error)
+
+
+def even_errors(standard_error: npt.ArrayLike, size: npt.ArrayLike) -> FloatArray:
+    """Return standard errors that depend on the size of a panel and not on the score.
+
+    Every panel of n observations gets the error sqrt(v / n), with one variance v of a single
+    observation: the mean of n_i s_i^2 over the physicians. A physician whose score is low by chance
+    has a low standard error. With the physicians' own errors, such scores would weigh the most.
+
+    Parameters
+    ----------
+    standard_error
+        Standard error of every physician's score, before shrinkage.
+    size
+        Number of observations of every physician; see :func:`panel_sizes`.
+
+    Examples
+    --------
+    >>> even_errors([0.04, 0.05, 0.03], [100, 100, 400]).round(3).tolist()
+    [0.051, 0.051, 0.025]
+    """
+    s = np.asarray(standard_error, dtype=np.float64)
+    n = np.asarray(size, dtype=np.float64)
+    if s.size == 0:
+        return s
+    return np.asarray(np.sqrt(np.mean(n * s**2) / n))
 
 
 def rankability(between_variance: float, standard_error: npt.ArrayLike) -> float:

@@ -19,7 +19,7 @@ from intravar.inference.ranking import rank_correlation
 from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.halves import Halves, compare_halves, falls, holding, own_interval, widen
 from intravar.measurement.rule import SuggestedRule
-from intravar.measurement.scores import Fitted, Scores, result_table
+from intravar.measurement.scores import Fitted, Scores, rank_counts, result_table, without_ranks
 from intravar.measurement.verdict import ANCHORED, RULE_FOUND, Grounds, Verdict, judge
 from intravar.observed import Observed
 from intravar.preparation.check import Check
@@ -105,10 +105,11 @@ def concluded(
         ends,
         fall=falls(discordance, pull + closer),
         doubt=doubt,
-        raw=evidence.raw,
+        raw=scores.raw,
         narrowed=_narrowed(scores, evidence, halves),
         matters=request.matters,
         counted=scores.n_patients >= request.min_panel,
+        sizes=scores.sizes,
     )
     if group is not None and predicts:
         figures = (discordance, error, scores.n_patients, scores.n_for)
@@ -121,10 +122,11 @@ def concluded(
         agreement=agreement_with(scores, others),
         with_rates=rank_correlation(scores.discordance, any_two(scores.n_patients, scores.n_for)),
         with_patients=order_of_patients(scores),
-        n_ranked=table["rank"].count(),
+        ranked=rank_counts(table),
         explained=evidence.explained(scores.n_patients),
     )
-    return Appraisal(scores, table, grounds, judge(grounds, request.words))
+    verdict = judge(grounds, request.words)
+    return Appraisal(scores, without_ranks(table, verdict.level), grounds, verdict)
 
 
 def _identified(evidence: Evidence, interval: Interval) -> tuple[FloatArray, FloatArray] | None:

@@ -20,10 +20,10 @@ from intravar.estimators.evidence import Evidence, RepeatedCases
 from intravar.inference import Interval, assess
 from intravar.inference.intervals import share_interval
 from intravar.inference.ranking import rank_correlation
-from intravar.inference.shrinkage import Scale
+from intravar.inference.shrinkage import Scale, panel_sizes
 from intravar.measurement.columns import typed
 from intravar.measurement.sentences import ESTIMATE_OF_LIMIT, about
-from intravar.measurement.verdict import DETERMINED
+from intravar.measurement.verdict import DETERMINED, UNRANKED, RankCounts
 from intravar.observed import Observed
 from intravar.preparation.decisions import too_small
 from intravar.preparation.prepare import Prepared
@@ -54,7 +54,8 @@ class Scores:
     where it is undefined, the `reason` why it is, its interval by the method, and the result
     columns that the method's evidence fills. Of all: on which `scale` the score is, what it can
     tend to at the `most`, and whether it is an `upper` limit, which stands wherever below it the
-    level lies.
+    level lies. If the method has shrunk its scores, `raw` are the scores before that, and the
+    standard errors of the interval are those of `raw`.
     """
 
     physician: pl.Series
@@ -67,6 +68,7 @@ class Scores:
     scale: Scale = "discordance"
     most: float = 1.0
     upper: bool = False
+    raw: FloatArray | None = None
 
     def with_columns(self, **columns: FloatArray) -> Scores:
         """Return the scores with more columns, or with other values of those that they have."""
@@ -78,6 +80,13 @@ class Scores:
         if "identified_low" not in self.columns:
             return None
         return self.columns["identified_low"], self.columns["identified_high"]
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Number of patients or pairs on which the error of every score depends."""
+        return panel_sizes(
+            self.discordance, self.interval.standard_error, self.n_patients, self.most
+        )
 
     @property
     def determined(self) -> bool:
@@ -96,6 +105,7 @@ class Scores:
             **{name: getattr(self, name)[rows] for name in own},
             reason=[self.reason[row] for row in rows],
             interval=Interval(*(end[rows] for end in self.interval)),
+            raw=None if self.raw is None else self.raw[rows],
             columns={name: values[rows] for name, values in self.columns.items()},
         )
 
@@ -122,6 +132,7 @@ def scores_of(estimator: Estimator, evidence: Evidence, observed: Observed) -> S
         estimator.scale,
         estimator.most,
         evidence.upper_limit,
+        evidence.raw,
     )
 
 
@@ -143,6 +154,8 @@ def result_table(
     values = {"score": scores.discordance, **scores.interval._asdict()}
     known = {name: np.where(large, each, np.nan) for name, each in values.items()}
     profile = {"physician": scores.physician, "n_patients": scores.n_patients, **known}
+    if scores.raw is not None:
+        profile["raw"] = scores.raw
     assessed = assess(pl.DataFrame(profile), scale=scores.scale, most=scores.most).table
     assessed = assessed.select(_ASSESSED).cast(pl.Float64).fill_null(float("nan"))
     columns: dict[str, Any] = {
@@ -177,6 +190,38 @@ def result_table(
             "reason": pl.Series(reasons, dtype=pl.String),
         }
     )
+
+
+def rank_counts(table: pl.DataFrame) -> RankCounts:
+    """Return how many physicians of a result table have a rank, and how wide the intervals are.
+
+    Ranks run over the physicians with a figure and, in what is published, over those with a range.
+    """
+    n_with_figure = int(table["reportable"].sum())
+    n_places = n_with_figure + table["band_low"].count()
+    width = (table["rank_high"] - table["rank_low"]).median()
+    share = 0.0 if width is None else float(cast("float", width)) / max(n_places - 1, 1)
+    return RankCounts(
+        n_ranked=table["rank"].count(), n_with_figure=n_with_figure, median_width=share
+    )
+
+
+def without_ranks(table: pl.DataFrame, verdict: str) -> pl.DataFrame:
+    """Return a result table without ranks if the verdict does not allow them.
+
+    The reason of every physician with a figure says why the rank is missing.
+    """
+    if verdict not in UNRANKED:
+        return table
+    because = pl.lit(f"{NO_RANK}the verdict is {verdict}")
+    said = pl.col("reason").str.contains(NO_RANK, literal=True).fill_null(value=False)
+    reason = (
+        pl.when(~pl.col("reportable") | said)
+        .then("reason")
+        .otherwise(pl.concat_str("reason", because, separator="; ", ignore_nulls=True))
+    )
+    no_rank = (pl.lit(None, table.schema[name]).alias(name) for name in RANKS)
+    return table.with_columns(reason.alias("reason"), *no_rank)
 
 
 def with_rates(scores: Scores) -> tuple[float, float] | None:

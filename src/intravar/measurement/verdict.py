@@ -55,6 +55,11 @@ OVERLAP = 0.9
 DETERMINED = 0.1
 #: Share of the eligible, and of the others, who must be clear cases.
 ANCHORED = 0.2
+#: Share of the physicians with a figure who must have a rank.
+SHARE_RANKED = 0.5
+#: Median width of the 95 % intervals of ranks, as a share of all ranks, up to which they say enough
+#: about who comes before whom; `python -m benchmarks rankwidths` shows where that is.
+WIDEST_RANKS = 0.85
 #: Gain in held-out log-likelihood of own rates over own limits, above which rates are told apart.
 OVER_LIMITS = 0.0
 #: Reasons that are told, the gravest.
@@ -84,6 +89,35 @@ class Verdict:
         return f"{self.level}: {'; '.join(self.reasons)}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class RankCounts:
+    """How many physicians have a rank, and how much their ranks say.
+
+    Attributes
+    ----------
+    n_ranked
+        Physicians with a rank.
+    n_with_figure
+        Physicians with a figure.
+    median_width
+        Median width of the intervals of ranks, as a share of all ranks; 0 without ranks.
+    """
+
+    n_ranked: int = 2
+    n_with_figure: int = 2
+    median_width: float = 0.0
+
+    @property
+    def few(self) -> bool:
+        """Whether too few of the physicians with a figure have a rank."""
+        return self.n_ranked < max(2.0, SHARE_RANKED * self.n_with_figure)
+
+    @property
+    def wide(self) -> bool:
+        """Whether the intervals of ranks span nearly all ranks."""
+        return self.median_width > WIDEST_RANKS
+
+
 @dataclass(frozen=True, eq=False)
 class Grounds:
     """What a verdict rests on, beside the evidence of the method that measures.
@@ -96,7 +130,7 @@ class Grounds:
     Rank correlations, None where they cannot be told: `agreement`, in the median, with the other
     methods that tell physicians apart; `with_rates`, of scores with 2 r (1 - r), what the rates r
     alone would give; `with_patients`, with what the average colleague would have on the same
-    patients, where that differs. `n_ranked` physicians have a rank.
+    patients, where that differs. `ranked` counts who has a rank.
 
     `over_limits` is by how much rates of their own predict decisions better than limits of their
     own, in held-out log-likelihood, `explained` the share of how the decisions of a usual physician
@@ -114,7 +148,7 @@ class Grounds:
     with_rates: float | None = None
     over_limits: float = float("inf")
     with_patients: float | None = None
-    n_ranked: int = 2
+    ranked: RankCounts = RankCounts()
     explained: float = float("inf")
     dependence: Dependence = NOT_DEPENDENT
 
@@ -211,7 +245,7 @@ def _tests(
     }
     return [
         ("group only", against_ranks),
-        ("group only", {"few ranked": grounds.n_ranked < 2}),
+        ("group only", {"few ranked": grounds.ranked.few, "wide ranks": grounds.ranked.wide}),
         ("ranks only", against_levels),
         ("upper limits and ranks" if limits else "levels and ranks", for_all),
     ]

@@ -23,7 +23,7 @@ from intravar.inference.intervals import share_interval
 from intravar.measurement.diagnostics import agreement, of_pairs
 from intravar.measurement.result import Measurement
 from intravar.measurement.rule import SuggestedRule, in_places
-from intravar.measurement.scores import RANKS, Scores, claim_of
+from intravar.measurement.scores import Scores, claim_of, rank_counts, without_ranks
 from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication import hiding, results
 from intravar.publication.checks import published_check
@@ -94,11 +94,10 @@ def _decision(
     main = scores[measurement.method]
     physicians = hiding.named(main.table, names).sort("physician")
     verdict, reasons = measurement.verdict, measurement.judged.reasons
-    if verdict not in UNRANKED and physicians["rank"].count() < 2:
+    ranked = rank_counts(physicians)
+    if verdict not in UNRANKED and (ranked.few or ranked.wide):
         verdict, reasons = "group only", (words.said(FEW_SHOWN),)
-    if verdict in UNRANKED:
-        # What may not be read is not there: an order that is there is read.
-        physicians = physicians.with_columns(pl.when(False).then(pl.col(*RANKS)))
+    physicians = without_ranks(physicians, verdict)
     phase = 0.5 if secret is None else secret(ALL)
     group = published_group(measurement, main, phase)
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()

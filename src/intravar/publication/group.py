@@ -205,9 +205,10 @@ def rounded_spread(
 ) -> Figure:
     """Round the spread and its ends; what the word over all says stays true of them.
 
-    Who differ have a lower end above 0, and an upper one that matters; what differs by less than
-    matters ends there. `group` follows from what may be told of each; it is told in place of
-    `whole`, which has two physicians or more, where the `steps` of that would be coarse.
+    The spread of physicians who differ is at least what `matters`, and its lower end is above 0.
+    The spread of those who differ by less than matters is below that. `group` follows from what may
+    be told of each; it is told in place of `whole`, which has two physicians or more, where the
+    `steps` of that would be coarse.
     """
     known = whole
     if max(steps) > FINE:
@@ -219,18 +220,21 @@ def rounded_spread(
         max(hiding.coarse(getattr(known, name), step, phase) or 0.0, 0.0)
         for name, step in zip(SPREAD, steps, strict=True)
     )
-    little = whole.differences == "less than matters"
-    high = min(max(high, TRACE), matters) if little else max(high, matters, spread)
-    low = min(max(low, TRACE), high) if whole.spread_low > 0 else 0.0
-    spread = min(max(spread, steps[0] / 2), high) if low else min(spread, high)
+    if whole.spread_low > 0:
+        spread = max(spread, steps[0] / 2)
+    if whole.differences == "less than matters":
+        spread = min(spread, max(matters - TRACE, matters / 2))
+        high = max(high, spread, TRACE)
+    else:
+        spread = max(spread, matters) if whole.differences == "differ" else spread
+        high = max(high, spread, matters)
+    low = min(max(low, TRACE), spread) if whole.spread_low > 0 else 0.0
     # Rounding must not move the estimate to an end of its interval.
     apart = steps[0] / 2
     if known.spread_high > known.spread:
         high = max(high, spread + apart)
-        high = min(high, matters) if little else high
     if known.spread_low < known.spread:
         low = min(low, max(spread - apart, spread / 2 if low else 0.0))
-    low = min(low, spread)
     return Figure(*(round(each, 6) for each in (spread, low, high)))
 
 

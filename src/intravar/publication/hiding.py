@@ -411,7 +411,10 @@ class PublishedScores:
         told = np.isfinite(banded[0])
         value, *ends = np.where(told, banded, (scores.discordance, *scores.interval))
         n = np.where(told, n, scores.n_patients)
-        known = replace(scores, discordance=value, n_patients=n, interval=Interval(*ends))
+        raw = None if scores.raw is None else np.where(told, value, scores.raw)
+        known = replace(
+            scores, discordance=value, n_patients=n, interval=Interval(*ends), raw=raw
+        )
         table = result_table(
             known.take(np.append(self.measured, np.flatnonzero(told))),
             min_panel=self.min_panel,

@@ -152,6 +152,7 @@ def _of_everybody(
         reason=table["reason"].to_list(),
         interval=Interval(*(table[end].to_numpy() for end in Interval._fields)),
         columns=evidence.columns(),
+        raw=evidence.raw,
     )
     return Fitted(model, evidence, scores)
 
