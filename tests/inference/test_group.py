@@ -60,11 +60,24 @@ def test_no_two_figures_contradict_each_other(
     assert group.spread_low <= group.spread <= group.spread_high
     if group.differences == "differ":
         assert group.spread_low > 0
+        assert group.spread >= 0.02
     elif group.differences == "less than matters":
-        assert group.spread_high < 0.02
+        assert group.spread < 0.02
     else:
         assert group.spread_low == 0
         assert group.needed is None or group.needed > 100  # more than they have
+
+
+def test_physicians_who_differ_by_less_than_matters_do_not_differ() -> None:
+    """The spread is surely above 0, but its estimate is below the smallest relevant difference."""
+    score = 0.25 + 0.017 * np.array([-1.4, -1.0, -0.6, -0.2, 0.2, 0.6, 1.0, 1.4])
+    group = group_of(score, np.full(8, 0.004), np.full(8, 2000))
+    assert group is not None
+    assert 0 < group.spread_low < group.spread < 0.02 < group.spread_high
+    assert group.differences == "less than matters"
+    finer = group_of(score, np.full(8, 0.004), np.full(8, 2000), matters=0.01)
+    assert finer is not None
+    assert finer.differences == "differ"
 
 
 def test_scores_closer_than_chance_prove_nothing() -> None:

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from statsmodels.stats.meta_analysis import combine_effects
 
 from intravar.errors import InputError
-from intravar.inference import between_variance, share_interval, shrink
+from intravar.inference import (
+    between_variance,
+    rank_normal,
+    share_interval,
+    shrink,
+    shrink_again,
+)
 from intravar.inference.shrinkage import effective_count, from_scale, to_scale
 
 profiles = st.lists(st.tuples(st.floats(-3, 3), st.floats(0.05, 2.0)), min_size=2, max_size=30).map(
@@ -116,3 +122,55 @@ def test_edges():
         shrink([0.1, np.nan], [0.1, 0.1])
     with pytest.raises(InputError, match="one entry of each"):
         shrink([0.1, 0.2], [0.1])
+
+
+def shrunk_by_the_method(n: int, seed: int) -> tuple[np.ndarray, ...]:
+    """Return true values, unshrunk scores, scores shrunk by their own errors, and the errors."""
+    random = np.random.default_rng(seed)
+    true = 0.3 + 0.04 * random.standard_normal(n)
+    error = np.full(n, 0.06)
+    raw = true + error * random.standard_normal(n)
+    kept = 0.04**2 / (0.04**2 + error**2)
+    return true, raw, 0.3 + kept * (raw - 0.3), error
+
+
+def test_scores_that_a_method_has_shrunk_are_not_shrunk_twice():
+    true, raw, score, error = shrunk_by_the_method(4000, seed=1)
+    found = shrink_again(score, raw, error)
+    assert np.polyfit(found.value, true, 1)[0] == pytest.approx(1, abs=0.12)
+    np.testing.assert_allclose(found.value, score, atol=0.01)
+    inside = (found.low <= true) & (true <= found.high)
+    assert inside.mean() == pytest.approx(0.95, abs=0.02)
+    twice = shrink(score, error)
+    assert twice.between_variance == 0  # what was done before
+
+
+def test_scores_that_no_method_has_shrunk_are_shrunk_once():
+    _, raw, _, error = shrunk_by_the_method(50, seed=2)
+    once = shrink(raw, error)
+    again = shrink_again(raw, raw, error)
+    np.testing.assert_allclose(again.value, once.value)
+    np.testing.assert_allclose(again.spread, once.spread)
+    np.testing.assert_allclose(again.low, once.low)
+
+
+def test_ranks_of_shrunk_scores_cover_true_ranks():
+    held = []
+    for seed in range(60):
+        true, raw, score, error = shrunk_by_the_method(40, seed=100 + seed)
+        found = shrink_again(score, raw, error)
+        if found.between_variance == 0:
+            continue
+        ranks = rank_normal(found.value, found.spread, n_draws=1000, random_state=seed)
+        place = true.argsort().argsort() + 1
+        held.append(np.mean((ranks.low <= place) & (place <= ranks.high)))
+    # Draws that ended without any spread are not ranked, and the spread of the others is uncertain.
+    assert 0.9 < np.mean(held) < 0.99
+
+
+def test_without_spread_all_shrunk_scores_are_alike():
+    score = np.linspace(0.29, 0.31, 12)
+    found = shrink_again(score, np.full(12, 0.3), np.full(12, 0.05))
+    assert found.between_variance == 0
+    assert np.ptp(found.value) == 0
+    assert shrink_again([0.2], [0.3], [0.05]).value.tolist() == [0.2]

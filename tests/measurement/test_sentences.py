@@ -93,7 +93,10 @@ def test_whether_deciders_differ_is_said_with_the_size() -> None:
     assert limits == f"Physicians differ: {about.format('limits', 1.8, 0.1, 18)}"
     assert differences_sentence("differ", None, 0.0, 0.0) == "Physicians differ."
     little = differences_sentence("less than matters", 0.006, 0.005, 0.008)
-    begin = "Physicians differ by less than matters (2 of 100): "
+    begin = (
+        "Physicians are estimated to differ by less than the smallest relevant difference "
+        "(2 of 100): "
+    )
     assert little == begin + about.format("figures", 0.6, 0.5, 0.8)
 
 

@@ -39,7 +39,7 @@ from intravar.measurement.halves import Halves, doubts, widen
 from intravar.measurement.measure import fit_method
 from intravar.measurement.rule import suggest_rule
 from intravar.measurement.scores import Scores
-from intravar.measurement.verdict import UNRANKED, Grounds, Level, judge
+from intravar.measurement.verdict import UNRANKED, Grounds, Level, RankCounts, judge
 from intravar.observed import Observed
 from intravar.preparation.check import checked
 from intravar.request import Request
@@ -71,6 +71,12 @@ def explaining(share: float) -> Group:
     return replace(GROUP, explained=Explained(share, share - 0.05, share + 0.05, share))
 
 
+def ranking(n_ranked: int, *, of: int, width: float = 0.5) -> Grounds:
+    """Return grounds in which some of the physicians with a figure have a rank."""
+    counts = RankCounts(n_ranked=n_ranked, n_with_figure=of, median_width=width)
+    return replace(SOUND, ranked=counts)
+
+
 def pairs() -> Pairs:
     nobody = np.empty(0, dtype=np.int64)
     return Pairs(nobody, nobody, pl.DataFrame(schema=PAIR_SCHEMA), NOBODY, pl.DataFrame())
@@ -92,7 +98,7 @@ def pairs() -> Pairs:
         (
             replace(SOUND, group=replace(GROUP, differences="less than matters")),
             "group only",
-            "less than matters",
+            "smaller than the smallest relevant difference",
         ),
         (replace(SOUND, group=explaining(0.05)), "group only", "explains hardly anything"),
         (replace(SOUND, group=explaining(-0.02)), "group only", "explains hardly anything"),
@@ -125,9 +131,14 @@ def pairs() -> Pairs:
         (replace(SOUND, group=explaining(0.25), with_rates=0.9), "upper limits", "same order"),
         (replace(SOUND, evidence=Decisions()), "group only", "the rate alone"),
         (replace(SOUND, group=replace(GROUP, n_physicians=1)), "group only", "one physician"),
-        (replace(SOUND, n_ranked=0), "group only", "too little is known of single physicians"),
-        (replace(SOUND, n_ranked=1), "group only", "too little is known of single physicians"),
-        (replace(SOUND, n_ranked=2), "upper limits", "same order"),
+        (ranking(0, of=2), "group only", "too little is known of single physicians"),
+        (ranking(1, of=1), "group only", "too little is known of single physicians"),
+        (ranking(2, of=2), "upper limits", "same order"),
+        (ranking(2, of=16), "group only", "too little is known of single physicians"),
+        (ranking(7, of=15), "group only", "too little is known of single physicians"),
+        (ranking(8, of=16), "upper limits", "same order"),
+        (ranking(16, of=16, width=0.86), "group only", "span nearly all ranks"),
+        (ranking(16, of=16, width=0.84), "upper limits", "same order"),
         (replace(SOUND, halves=None), "group only", "too small to be halved"),
         (
             replace(SOUND, halves=replace(HALVES, agreement=0.0)),
