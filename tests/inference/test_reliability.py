@@ -6,8 +6,8 @@ import pytest
 
 from intravar.inference import (
     assess,
-    discordance_interval,
     between_variance,
+    discordance_interval,
     even_errors,
     rankability,
     reliability,

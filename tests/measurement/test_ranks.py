@@ -112,4 +112,3 @@ def test_ranks_are_counted_among_those_with_a_figure() -> None:
     nobody = rank_counts(without_ranks(table, "group only"))
     assert nobody.few
     assert not nobody.wide
-

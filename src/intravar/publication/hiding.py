@@ -412,9 +412,7 @@ class PublishedScores:
         value, *ends = np.where(told, banded, (scores.discordance, *scores.interval))
         n = np.where(told, n, scores.n_patients)
         raw = None if scores.raw is None else np.where(told, value, scores.raw)
-        known = replace(
-            scores, discordance=value, n_patients=n, interval=Interval(*ends), raw=raw
-        )
+        known = replace(scores, discordance=value, n_patients=n, interval=Interval(*ends), raw=raw)
         table = result_table(
             known.take(np.append(self.measured, np.flatnonzero(told))),
             min_panel=self.min_panel,
