@@ -104,6 +104,9 @@ class Request:
     covariates: tuple[str, ...] | None = _columns("Columns to compare patients by. Default: all.")
     exclude: tuple[str, ...] = _columns("Columns not to compare patients by.", ())
     after: tuple[str, ...] = _columns("Columns that are known only after the decision.", ())
+    confirm: tuple[str, ...] = _columns(
+        "Columns that were known before the decision although they look like leaks.", ()
+    )
     categorical: tuple[str, ...] = _columns("Columns of numbers that are codes of categories.", ())
     decision_positive: str | None = _columns(
         "Value of the decision that counts, or a comparison such as '>=4'."

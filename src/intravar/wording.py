@@ -19,7 +19,7 @@ _VOWEL = re.compile(r"(?!uni|use|eu|one|once)[aeiou]|hour|honest|honour|heir", r
 
 #: Arguments that are called otherwise on the command line.
 _FLAGS = {"most": "--pairs", "labels": "--label", "random_state": "--seed"}
-_LISTS = ("covariates", "exclude", "after", "categorical", "methods")
+_LISTS = ("covariates", "exclude", "after", "confirm", "categorical", "methods")
 
 
 #: Stands before and after an option in an f-string. No text of a user's can hold it, because it is

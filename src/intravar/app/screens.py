@@ -133,9 +133,12 @@ async def check(desk: Desk, form: QueryParams, draft: Draft) -> Response:
 
 
 async def leaks(desk: Desk, form: QueryParams, draft: Draft) -> Response:
-    """Leave out columns that are known only after the decision."""
-    after = [*draft.asked.get("after", ()), *form.getlist("column")]
-    draft.asked["after"] = list(dict.fromkeys(after))
+    """Leave out columns that are known only after the decision, and confirm the others."""
+    ticked = form.getlist("column")
+    known_before = [column for column in form.getlist("flagged") if column not in ticked]
+    for use, columns in (("after", ticked), ("confirm", known_before)):
+        if columns:
+            draft.asked[use] = list(dict.fromkeys([*draft.asked.get(use, ()), *columns]))
     return onward(f"/check/{draft.id}")
 
 

@@ -216,19 +216,14 @@ def group_of(
     group = Group(mean, low, high, _NAN, _NAN, _NAN, _NAN, len(score))
     if len(score) < 2:
         return group
-<<<<<<< HEAD
-    sizes = n_patients if sizes is None else sizes
-    score, n_patients, sizes = raw[known], n_patients[known], sizes[known]
+    known_sizes = (n_patients if sizes is None else sizes)[known]
+    score, n_patients = raw[known], n_patients[known]
     if counted is not None and counted[known].sum() > 1:
         large = counted[known]
         score, error = score[large], error[large]
-        n_patients, sizes = n_patients[large], sizes[large]
-    even = even_errors(error, sizes)
+        n_patients, known_sizes = n_patients[large], known_sizes[large]
+    even = even_errors(error, known_sizes)
     return _with_spread(group, score, even, n_patients, narrowed, matters)
-=======
-    even = even_errors(error, (n_patients if sizes is None else sizes)[known])
-    return _with_spread(group, raw[known], even, n_patients[known], narrowed, matters)
->>>>>>> 3c82d698 (Fix types of panel sizes in the group)
 
 
 def _with_spread(

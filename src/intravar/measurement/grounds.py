@@ -59,7 +59,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
             halves = compare_halves(main.estimator, observed, request.random_state)
-    leaks = [each.column for each in check.prepared.leaks if each.certain]
+    leaks = tuple(each.column for each in check.prepared.leaks if each.certain)
     anchors, over_limits = main.evidence.anchors, float("inf")
     # Without clear cases the answer would be chance.
     if anchors is not None and anchors.clear >= ANCHORED:
@@ -69,7 +69,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
         None,
         halves,
         rule_strength(main.evidence, observed, rule),
-        leaks[0] if leaks and request.covariates is None else None,
+        leaks,
         case_mix(observed, rule.probability),
         over_limits=over_limits,
         dependence=(dependence_between_rows(observed) if main.evidence.learned else Dependence()),

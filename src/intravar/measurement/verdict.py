@@ -16,7 +16,7 @@ from intravar.estimators.evidence import Evidence
 from intravar.estimators.predictability import Dependence
 from intravar.inference.group import RANKABLE, Group
 from intravar.measurement.halves import Halves
-from intravar.wording import USUAL, Sentence, Words, declared_in
+from intravar.wording import USUAL, Sentence, Words, agree, declared_in
 
 Level = Literal[
     "levels and ranks",
@@ -124,7 +124,7 @@ class Grounds:
 
     The `group` of all physicians and two `halves` of the patients; None where there is nothing.
     `rule_found` says by how many standard errors covariates predict decisions better than none,
-    `leak` is a column that gives the decision away and that nobody vouched for, `case_mix` the
+    `leaks` are columns that give the decision away and that the user did not confirm, `case_mix` the
     overlap of a usual panel with those of the others, as a share of what chance would give.
 
     Rank correlations, None where they cannot be told: `agreement`, in the median, with the other
@@ -142,7 +142,7 @@ class Grounds:
     group: Group | None
     halves: Halves | None
     rule_found: float
-    leak: str | None = None
+    leaks: tuple[str, ...] = ()
     case_mix: float = 1.0
     agreement: float | None = None
     with_rates: float | None = None
@@ -157,7 +157,7 @@ def judge(grounds: Grounds, words: Words = USUAL) -> Verdict:
     """Return the verdict, with the reasons for not going further."""
     group, figures = grounds.group, dict[str, float]()
     tests: list[tuple[Level, dict[str, bool]]] = [
-        (NOTHING, {"leak": grounds.leak is not None}),
+        (NOTHING, {"leak": bool(grounds.leaks)}),
         (NOTHING, {"no score": group is None}),
     ]
     if group is not None:
@@ -166,7 +166,13 @@ def judge(grounds: Grounds, words: Words = USUAL) -> Verdict:
     listed = ((level, [name for name, holds in each.items() if holds]) for level, each in tests)
     level, names = next((level, names) for level, names in listed if names)
     told = [SAID["reasons"][name] for name in names[:MOST_REASONS]]
-    reasons = [Sentence(each, leak=grounds.leak, **figures).in_words(words) for each in told]
+    columns = ", ".join(f"'{column}'" for column in grounds.leaks)
+    give = agree(len(grounds.leaks), "gives", "give")
+    known = agree(len(grounds.leaks), "it was", "they were")
+    reasons = [
+        Sentence(each, leaks=columns, give=give, known=known, **figures).in_words(words)
+        for each in told
+    ]
     return Verdict(level, tuple(reasons), grounds.rule_found)
 
 

@@ -61,7 +61,7 @@ _ANY = re.compile(
 NAMED_COLUMNS = 12
 #: Fields of a request that name columns.
 _NAMING = (
-    *("physician", "decision", "covariates", "exclude", "after", "categorical"),
+    *("physician", "decision", "covariates", "exclude", "after", "confirm", "categorical"),
     *("patient", "case", "date", "by"),
 )
 

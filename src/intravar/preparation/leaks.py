@@ -2,6 +2,7 @@
 
 Comparing patients by such a column makes every physician look consistent. They are flagged and
 never dropped in silence: a rule that everyone follows also predicts well, and only the user knows.
+What is certain enough limits the verdict until the user confirms the column.
 """
 
 from collections.abc import Sequence
@@ -15,17 +16,21 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
+from intravar.arrays import IntArray
 from intravar.learning.level_encoding import learn_encoding
 from intravar.preparation.coding import encode_with, learn_codings, number_levels
 from intravar.preparation.kinds import DAY, Column, words_in
+from intravar.preparation.one_sided import find_one_sided
 from intravar.seeds import stream
 
 #: A single column that ranks the decisions this well is hardly known before them.
 NEAR_PERFECT = 0.975
 #: One that ranks them this well alone, and far better than all others together, is asked about.
 STRONG, OTHERS_PART = 0.85, 1 / 3
-#: So are those that are missing so much more often with one decision, or mostly lie after its date.
-MISSING_MORE, MOSTLY_AFTER = 0.5, 0.5
+#: Difference in the share of missing values from which on a near perfect prediction is due to it.
+MISSING_FOR_ONE = 2 * NEAR_PERFECT - 1
+#: Dates of which so many lie after that of the decision are asked about.
+MOSTLY_AFTER = 0.5
 #: Columns that order patients this alike say the same.
 SAME = 0.98
 #: More levels than these do not stand for those of another column.
@@ -39,17 +44,19 @@ SAMPLE_FOR_SAME = 5_000
 class Leak:
     """A column that may give the decision away, and why.
 
-    `auc` is how well it alone ranks the decisions; None if only its name is suspicious.
+    Parameters
+    ----------
+    column
+        Name of the column.
+    why
+        The reason, as a clause that follows the name.
+    certain
+        Whether its values show it, and not only its name: such a leak limits the verdict.
     """
 
     column: str
     why: str
-    auc: float | None = None
-
-    @property
-    def certain(self) -> bool:
-        """Whether the values, and not only the name, are suspicious."""
-        return self.auc is not None
+    certain: bool = False
 
 
 def find_leaks(
@@ -57,10 +64,27 @@ def find_leaks(
     decision: npt.NDArray[np.int8],
     decision_name: str,
     date: pl.Series | None = None,
+    physician: IntArray | None = None,
 ) -> list[Leak]:
-    """Return the columns that were probably recorded after the decision, the surest first.
+    """Return the columns that were probably recorded after the decision.
 
-    Decisions are 0 or 1 per patient; their dates tell as well, if they are known.
+    Parameters
+    ----------
+    columns
+        Covariates as they were understood.
+    decision
+        0 or 1 per patient.
+    decision_name
+        Name of the column of the decision.
+    date
+        Date of each decision, if known.
+    physician
+        Code of the physician per patient. What is recorded is compared within physicians.
+
+    Returns
+    -------
+    list of Leak
+        The certain ones first.
 
     Examples
     --------
@@ -75,30 +99,37 @@ def find_leaks(
     decided = decision[rows]
     sampled = [each.taken(rows) for each in columns]
     days = None if date is None else date[rows]
+    codes = np.zeros(len(rows), dtype=np.int64) if physician is None else physician[rows]
     aucs = np.array([_auc([column], decided) for column in sampled])
+    perfect = {each.name for each, auc in zip(sampled, aucs, strict=True) if auc >= NEAR_PERFECT}
+    others = [each for each in sampled if each.name not in perfect]
+    one_sided = {each.column: each for each in find_one_sided(others, decided, codes)}
     certain, asked = [], []
     for column, auc in zip(sampled, aucs, strict=True):
-        if auc >= NEAR_PERFECT:
+        found = one_sided.get(column.name)
+        if column.name in perfect:
             how = "predicts the decision nearly perfectly"
-            if _missing_more(column, decided) >= 2 * NEAR_PERFECT - 1:
+            if _missing_more(column, decided) >= MISSING_FOR_ONE:
                 how = "is missing for one decision and present for the other"
-            certain.append(Leak(column.name, f"{how} (AUC {auc:.2f})", float(auc)))
-        elif why := _asked(column, decided, decision_name, days):
+            certain.append(Leak(column.name, f"{how} (AUC {auc:.2f})", certain=True))
+        elif found is not None and found.certain:
+            certain.append(Leak(column.name, found.in_words(), certain=True))
+        elif why := _asked(column, decision_name, days):
             asked.append(Leak(column.name, why))
+        elif found is not None:
+            asked.append(Leak(column.name, found.in_words()))
     if len(sampled) > 1 and STRONG <= aucs.max() < NEAR_PERFECT:
         first = sampled[int(aucs.argmax())]
-        others = _auc([each for each in sampled if each is not first], decided)
-        far_ahead = others - 0.5 < OTHERS_PART * (aucs.max() - 0.5)
-        if far_ahead and first.name not in {leak.column for leak in asked}:
+        by_others = _auc([each for each in sampled if each is not first], decided)
+        far_ahead = by_others - 0.5 < OTHERS_PART * (aucs.max() - 0.5)
+        if far_ahead and first.name not in {leak.column for leak in (*certain, *asked)}:
             why = "predicts the decision far better than all other columns together"
             asked.append(Leak(first.name, f"{why} (AUC {aucs.max():.2f})"))
     return [*certain, *asked]
 
 
-def _asked(
-    column: Column, decided: npt.NDArray[np.int8], decision_name: str, date: pl.Series | None
-) -> str:
-    """Say why a column may have been recorded after the decision; "" if nothing says so."""
+def _asked(column: Column, decision_name: str, date: pl.Series | None) -> str:
+    """Return why a name or dates suggest a record after the decision; "" if they do not."""
     if date is not None and date.dtype in (pl.Date, pl.Datetime) and column.kind == "date":
         later = (column.values > date.cast(pl.Datetime("us")).dt.epoch("us") / DAY).drop_nulls()
         if len(later) and (share := float(later.mean() or 0.0)) > MOSTLY_AFTER:  # type: ignore[arg-type]
@@ -109,8 +140,6 @@ def _asked(
     match = words_in(column.name, "telling")
     if match is not None and words_in(column.name, "earlier") is None:
         return f"its name ('{match[1]}') suggests what came afterwards"
-    if _missing_more(column, decided) > MISSING_MORE:
-        return "is missing far more often with one decision than with the other"
     return ""
 
 

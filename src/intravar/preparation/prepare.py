@@ -295,15 +295,20 @@ def prepare(
     left = {name: plain[name][places] for name in (roles.by, roles.date) if name is not None}
     strata = strata or strata_of(left.__getitem__, roles)
     dropped = {reason: count for reason, count in portion.dropped.items() if count}
+    found = find_leaks(
+        columns,
+        observed.decision,
+        roles.decision,
+        date=left.get(roles.date or ""),
+        physician=observed.code,
+    )
     return Prepared(
         observed=observed,
         rows=numbers[places].astype(np.int64),
         raw=portion.raw[order],
         origin=portion.origin,
-        columns=tuple(_reports(plain, recipe, every, census, counts)),
-        leaks=tuple(
-            find_leaks(columns, observed.decision, roles.decision, left.get(roles.date or ""))
-        ),
+        columns=tuple(_reports(plain, recipe, every, census, counts, found)),
+        leaks=_unconfirmed(found, roles, chosen=chosen),
         same=tuple(columns_that_say_the_same(columns)),
         decision=counts.decision,
         dropped=counts.dropped | dropped,
@@ -314,6 +319,21 @@ def prepare(
         recipe=replace(recipe, strata=strata),
         about_copies=about_copies,
     ), notes
+
+
+def _unconfirmed(found: Sequence[Leak], roles: Request, *, chosen: bool) -> tuple[Leak, ...]:
+    """Return the possible leaks that the user has not confirmed.
+
+    Covariates that were chosen one by one are still asked about, but do not limit the verdict.
+    """
+    left = [leak for leak in found if leak.column not in roles.confirm]
+    if not chosen:
+        return tuple(left)
+    named = "; it was named as a covariate and does not limit the verdict"
+    return tuple(
+        replace(leak, why=leak.why + named, certain=False) if leak.certain else leak
+        for leak in left
+    )
 
 
 def _applied(
@@ -349,7 +369,9 @@ def _reports(
     every: Mapping[str, Column],
     census: sample.Census,
     counts: sample.Counts,
+    leaks: Sequence[Leak],
 ) -> Iterator[ColumnReport]:
+    confirmed = {leak.column for leak in leaks if leak.column in recipe.roles.confirm}
     roles, codings = recipe.roles, {each.name: each for each in recipe.codings}
     uses: dict[str | None, str] = {
         **dict.fromkeys(roles.exclude, "excluded"),
@@ -382,6 +404,8 @@ def _reports(
                     "n_rows": len(column.values),
                     "many_levels": bool(coding.numbered),
                 }
+            if name in confirmed:
+                notes.insert(0, "looks like a leak; confirmed as known before the decision")
             note = shortened("; ".join(filter(None, notes)), 100)
         n_missing, n_distinct = column.values.null_count(), table[name].n_unique()
         yield ColumnReport(name, column.kind, use, n_missing, n_distinct, note, **pooled)
