@@ -31,7 +31,7 @@ def made_published(names: Iterable[str], request: Request) -> Published:
     check = Check(
         *("patients.csv", (), 0, len(shown), 0, 0, request.min_panel, request.smallest_cell),
         *(DecisionColumn(request.decision, "1", "0"), None, request.covariates or (), ()),
-        *(request.missing, "none", (), {}, "predictability", 1.0, 1),
+        *(request.missing, "none", (), {}, (), "predictability", 1.0, 1),
     )
     decision = Decision(
         decision=request.decision,

@@ -12,8 +12,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import partial
+from operator import index
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, SupportsIndex, get_args
 
 import tomli_w
 
@@ -38,6 +39,9 @@ MATTERS = 0.02
 LEAST_SAMPLE = 1_000
 #: Days after the visit within which a prescription counts as its decision (OMOP).
 WINDOW = 30
+
+#: The largest seed that scikit-learn takes.
+LARGEST_SEED = 2**32 - 1
 
 #: What numbers must satisfy, and what to give instead of one that does not.
 _LIMITS: dict[str, tuple[Callable[[float], bool], str]] = {
@@ -168,6 +172,7 @@ class Request:
         for name in ("physician", "decision"):
             if not getattr(self, name):
                 raise InputError(f"{option(name)} is not given; name a column of the table")
+        checked_seed(self.random_state)
         for name, (what, known) in _POLICIES.items():
             given = getattr(self, name)
             if given is not None and given not in known:
@@ -285,6 +290,32 @@ class Request:
 
 # The old names of fields are taken with a warning.
 Request.__init__ = renamed(**_OLD_NAMES)(Request.__init__)  # type: ignore[method-assign]
+
+
+def checked_seed(seed: object) -> int:
+    """Return a seed that was given by a user as an integer.
+
+    Raises
+    ------
+    InputError
+        If it is not a whole number, or too small or large.
+
+    Examples
+    --------
+    >>> checked_seed(7)
+    7
+    >>> checked_seed(-1)
+    Traceback (most recent call last):
+    intravar.errors.InputError: random_state is -1; give a whole number from 0 to 4294967295
+    """
+    given = repr(seed)
+    if isinstance(seed, SupportsIndex) and not isinstance(seed, bool):
+        if 0 <= index(seed) <= LARGEST_SEED:
+            return index(seed)
+        given = str(index(seed))
+    raise InputError(
+        f"{option('random_state')} is {given}; give a whole number from 0 to {LARGEST_SEED}"
+    )
 
 
 def in_section(section: str) -> list[Field[Any]]:

@@ -145,7 +145,7 @@ def test_oracle_says_what_is_undefined(run: Run) -> None:
         (["score2", "--patients", "-1"], ["-1 patients are too few"]),
         (["score2", "--physicians", "3"], ["3 physicians cannot form 5 groups"]),
         (["score2", "--physicians", "0"], ["0 physicians make no cohort"]),
-        (["score2", "--seed", "-1"], ["seed -1 is negative"]),
+        (["score2", "--seed", "-1"], ["--seed is -1; give a whole number"]),
     ],
 )
 def test_bad_requests(run: Run, folder: Path, arguments: list[str], parts: list[str]) -> None:

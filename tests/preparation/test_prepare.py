@@ -221,6 +221,30 @@ def test_rows_without_physician_or_decision_are_counted() -> None:
     np.testing.assert_array_equal(np.sort(found.prepared.rows), np.arange(20, N - 15))
 
 
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        pl.Series([2**63 + row % 5 for row in range(N)], dtype=pl.UInt64),
+        pl.Series([2**60 + row % 5 for row in range(N)]),
+        pl.Series([str(2**63 + row % 5) for row in range(N)]),
+        pl.Series([-(2**60) - row % 5 for row in range(N)]),
+    ],
+    ids=["uint64", "int64", "text", "negative"],
+)
+def test_whole_numbers_that_floats_cannot_tell_apart_are_kept_apart(numbers: pl.Series) -> None:
+    found = checked(patients().with_columns(site=numbers))
+    (site,) = (each for each in found.prepared.columns if each.column == "site")
+    assert (site.use, site.kind, site.n_distinct) == ("covariate", "category", 5)
+    assert len([name for name in found.prepared.observed.names if name.startswith("site=")]) == 5
+
+
+def test_long_whole_numbers_that_never_repeat_are_identifiers() -> None:
+    numbers = pl.Series([2**60 + 7 * row for row in range(N)])
+    found = checked(patients().with_columns(site=numbers))
+    (site,) = (each for each in found.prepared.columns if each.column == "site")
+    assert (site.use, site.kind) == ("set aside", "identifier")
+
+
 # --- leaks ---
 
 

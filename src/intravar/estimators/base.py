@@ -40,6 +40,7 @@ from intravar.inference.intervals import LEVEL, Interval, TwoHalves, checked_lev
 from intravar.inference.shrinkage import Scale
 from intravar.observed import Observed as Observed
 from intravar.observed import handed_back, physician_or_groups
+from intravar.request import checked_seed
 
 #: Why a score is undefined, in the words that results print.
 TOO_FEW_PATIENTS = "fewer than two decisions"
@@ -137,6 +138,9 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         physician, groups
             Physician per patient, by any name; give it as either.
         """
+        parameters = self.get_params(deep=False)
+        if "random_state" in parameters:
+            checked_seed(parameters["random_state"])
         who = physician_or_groups(physician, groups)
         observed = Observed.of(X, y, who, keep_missing=self.accepts_missing)
         return self.fit_observed(observed)

@@ -198,6 +198,15 @@ def checked_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def refuse_few_rows(n_rows: int) -> None:
+    """Refuse several decisions that are all known in too few rows."""
+    if n_rows < FEWEST_PATIENTS:
+        raise InputError(
+            f"all decisions are known in {n_rows} rows only; at least {FEWEST_PATIENTS} are "
+            "needed to measure them together"
+        )
+
+
 def common_folds(covariates: FloatArray, values: IntArray, code: IntArray, seed: int) -> IntArray:
     """Deal patients to folds by what they hold: their order in the table changes nothing."""
     digits = values @ 3 ** np.arange(values.shape[1])
@@ -219,11 +228,7 @@ def several_of(predicted: PredictedDecisions) -> Several:
         predicted.fold,
     )
     rows = np.flatnonzero(predicted.known.all(axis=1))
-    if len(rows) < FEWEST_PATIENTS:
-        raise InputError(
-            f"all decisions are known in {len(rows)} rows only; at least {FEWEST_PATIENTS} are "
-            "needed to measure them together"
-        )
+    refuse_few_rows(len(rows))
     code, decided, chance = predicted.code[rows], predicted.decided[rows], across.predicted[rows]
     chain = models.conditionals(chance, decided, code, predicted.fold[rows])
     at, table = positions(decided), chained(chain)

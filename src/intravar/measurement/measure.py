@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from sklearn.base import clone
 
-from intravar.errors import InputError, errors_in, option, renamed
-from intravar.estimators import METHODS, Estimator, default_method, make_estimator
+from intravar.errors import errors_in, renamed
+from intravar.estimators import METHODS, Estimator, make_estimator
 from intravar.estimators.base import REPEATS, Size, introduce
 from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import Predictability
@@ -32,6 +32,7 @@ from intravar.measurement.unrecorded import unrecorded_reasons
 from intravar.measurement.verdict import NO_RULE, RULE_FOUND
 from intravar.observed import Observed, natural_places
 from intravar.preparation.check import Check, checked_each, time_of_fit, time_of_others
+from intravar.preparation.refusals import chosen_methods
 from intravar.processes import Listener
 from intravar.request import Request, requested, shown_fields
 from intravar.runs.settings import RunSettings, limits_of
@@ -39,8 +40,6 @@ from intravar.seeds import stream
 
 #: Patients from which on a method is given all processors.
 MANY_PATIENTS = 10_000
-#: With fewer patients in every panel there is nothing to compare.
-FEWEST_IN_A_PANEL = 5
 #: Patients of a large sample whose noise is taken apart.
 MOST_FOR_NOISE = 40_000
 
@@ -140,9 +139,8 @@ def measured(
         methods = chosen_methods(request)
         if len(request.decisions) > 1:
             # Loaded where it is asked for: one decision needs nothing of it.
-            from intravar.measurement.wider.several import check_decisions, together_of
+            from intravar.measurement.wider.several import together_of
 
-            check_decisions(request)
         settings.check()
         checks = _checked(steps, source, request, settings, whole)
         each = {name: steps.about(name if len(checks) > 1 else "") for name in checks}
@@ -279,22 +277,13 @@ class _Steps:
 def _checked(
     steps: _Steps, source: Any, request: Request, settings: RunSettings, whole: bool
 ) -> dict[str, Check]:
-    """Read and check the table; say at once if there is nothing to measure."""
+    """Read and check the table, and announce what the check asks."""
     with steps.step("reading and checking the table", noted="check"):
         checks = checked_each(source, request, settings.spool, whole=whole)
     for line in dict.fromkeys(line for each in checks.values() for line in each.leak_lines()):
         steps.tell.note(f"possible leak: {line}")
-    for check in checks.values():
-        largest = int(check.panels.table["n_patients"].max())  # type: ignore[arg-type]
-        if largest < FEWEST_IN_A_PANEL:
-            raise InputError(
-                "no {decider} has {fewest_in_a_panel} {cases} or more (the largest panel "
-                "has {largest}); there is nothing to compare: name another column with "
-                "{physician}, one of groups or hospitals say",
-                fewest_in_a_panel=FEWEST_IN_A_PANEL,
-                largest=largest,
-                physician=option("physician"),
-            )
+    for line in dict.fromkeys(line for each in checks.values() for line in each.questions):
+        steps.tell.note(request.words.said(line))
     limits_of(checks, settings)
     return checks
 
@@ -354,30 +343,6 @@ def beside_bound(noise: Noise, bound: float) -> Noise:
         for end in ("value", "low", "high")
     )
     return replace(noise, system=noise.system + shift, occasion=bound / 2, table=table)
-
-
-def chosen_methods(request: Request) -> list[str]:
-    """Return the methods to fit, the one that measures first."""
-    main = request.method or default_method()
-    listed = METHODS if request.methods == ("all",) else request.methods
-    names = list(dict.fromkeys([main, *listed]))
-    for name in names:
-        if name != REPEATS:
-            make_estimator(name)
-        elif request.case is None:
-            raise InputError(
-                f"method '{REPEATS}' counts cases that were seen twice; say which case was seen "
-                f"with {option('case')}"
-            )
-    if main != REPEATS and METHODS[main].estimand == "order":
-        raise InputError(
-            "method '{main}' ranks {deciders} but does not measure a discordance; "
-            "choose another with {method} and set it beside with {methods}",
-            main=main,
-            method=option("method"),
-            methods=option("methods", main),
-        )
-    return names
 
 
 def fit_method(

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.errors import InputError, option
 from intravar.estimators import Estimator
 from intravar.estimators.evidence import Evidence, RepeatedCases
 from intravar.inference import Interval, assess
@@ -296,12 +295,6 @@ def repeated_cases(prepared: Prepared) -> Fitted | None:
     for known in (model.profile_, counts):
         table = table.join(known, "physician", how="left", maintain_order="left")
     n_repeats = table["n_repeated"].to_numpy()
-    if not n_repeats.any():
-        raise InputError(
-            "no {decider} saw a case of column {case_column} twice; name the column "
-            "that is equal where the same case was seen again",
-            case_column=option("case"),
-        )
     share, low, high = (
         table[name].fill_null(np.nan).to_numpy() for name in ("score", "score_low", "score_high")
     )

@@ -124,8 +124,8 @@ class Grounds:
 
     The `group` of all physicians and two `halves` of the patients; None where there is nothing.
     `rule_found` says by how many standard errors covariates predict decisions better than none,
-    `leaks` are columns that give the decision away and that the user did not confirm, `case_mix` the
-    overlap of a usual panel with those of the others, as a share of what chance would give.
+    `leaks` are columns that give the decision away and that the user did not confirm, `case_mix`
+    the overlap of a usual panel with those of the others, as a share of what chance would give.
 
     Rank correlations, None where they cannot be told: `agreement`, in the median, with the other
     methods that tell physicians apart; `with_rates`, of scores with 2 r (1 - r), what the rates r

@@ -17,8 +17,8 @@ import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, counted_among, errors_in, option
-from intravar.estimators import DESCRIBED, METHODS, default_method, make_estimator
-from intravar.estimators.base import REPEATS, CommonEstimator, Estimator, Size, Work
+from intravar.estimators import DESCRIBED, METHODS, default_method
+from intravar.estimators.base import CommonEstimator, Estimator, Size, Work
 from intravar.estimators.predictability import Predictability, n_deals
 from intravar.observed import Observed
 from intravar.prediction.tasks import MOST_COMMON
@@ -28,12 +28,20 @@ from intravar.preparation.decisions import Panels
 from intravar.preparation.duplicates import COPIES, patient_columns
 from intravar.preparation.kinds import assign_roles, missing_column, understand_as
 from intravar.preparation.prepare import Prepared, Recipe, identifiers, prepare
+from intravar.preparation.refusals import (
+    ask_about_deciders,
+    check_request,
+    refuse_unmeasurable,
+)
+from intravar.preparation.selection import ask_about_sampling, ask_about_weights
 from intravar.request import Request, SharedLabel, requested, shown_fields
 from intravar.sources.paths import regular_file
 from intravar.sources.plain import far_columns, plain_table
 from intravar.sources.reading import ROW, Scanned, advised, population_of, read_whole, scan_source
 from intravar.wording import Words
 
+#: Share of different rows up to which physicians may have decided about the same cases.
+SAME_CASES = 0.5
 #: The constants are seconds of two idle processors of a server; `python -m benchmarks forecast` and
 #: `nation` set what measurements took beside their forecasts.
 #:
@@ -142,7 +150,7 @@ class Check:
 
     `prepared` is the table as the estimators would get it. Where patients are many it holds some
     of them, and `beyond` knows everybody. `notes` tell what was found out while reading, `cost`
-    the time and memory that the method would take.
+    the time and memory that the method would take. `questions` are about how rows were selected.
     """
 
     request: Request
@@ -153,6 +161,7 @@ class Check:
     method: str
     cost: Cost
     beyond: Beyond | None = None
+    questions: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         words, covariates = self.request.words, self.prepared.covariates
@@ -164,6 +173,7 @@ class Check:
             f"measuring with {self.method} will take {self.cost.here().in_words()}",
             *(f"possible leak: {line}" for line in self.leak_lines()),
             *self.same_lines(),
+            *self.questions,
         ]
         return "\n".join(lines)
 
@@ -241,8 +251,7 @@ def checked_each(
     """
     method = request.method or default_method()
     with errors_in(request.words):
-        if method != REPEATS:
-            make_estimator(method)  # an unknown name is refused before a long file is read
+        check_request(request)  # before a long file is read
         if request.period is not None:
             read_period(request.period)
         for name in ("by", "date"):
@@ -266,9 +275,13 @@ def checked_each(
                 large = large.named_after(source)
                 # Whoever reads it as a whole says which line or value does not fit.
                 with suppress(pl.exceptions.PolarsError):
-                    return _look(large, request, method, request.sample)
+                    checks = _look(large, request, method, request.sample)
+                    refuse_unmeasurable(checks)
+                    return checks
         stored = read_whole(file, **request.reading).named_after(source)
-        return _look(stored, request, method, request.sample if in_parts else stored.n_rows)
+        checks = _look(stored, request, method, request.sample if in_parts else stored.n_rows)
+        refuse_unmeasurable(checks)
+        return checks
 
 
 def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[str, Check]:
@@ -317,8 +330,21 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
             notes += _notes_on_sample(beyond, observed, alone.words)
         cost = estimate_cost(Size.of(observed), METHODS.get(method), n_read, prepared.periods)
         notes, measured = [*scanned.notes, *notes], Panels.of(*panels, alone.min_panel)
+        questions = ask_about_deciders(measured.table["physician"], alone)
+        questions += ask_about_weights(prepared.covariates, alone)
+        questions += ask_about_sampling(
+            counts.n_patients, counts.n_for, alone, same_cases=_same_cases(prepared)
+        )
         checks[name] = Check(
-            alone, scanned.name, tuple(notes), prepared, measured, method, cost, beyond
+            alone,
+            scanned.name,
+            tuple(notes),
+            prepared,
+            measured,
+            method,
+            cost,
+            beyond,
+            questions=tuple(questions),
         )
     return checks
 
@@ -345,6 +371,13 @@ def _with_repeated_rows(roles: Request, columns: Sequence[str], method: str) -> 
         return roles
     visits = able and roles.case is None and bool(patient_columns(columns, roles))
     return replace(roles, repeated="all" if visits else "once")
+
+
+def _same_cases(prepared: Prepared) -> bool:
+    """Return whether physicians seem to have decided about the same cases."""
+    if prepared.cases is not None:
+        return True
+    return prepared.raw.n_unique() <= SAME_CASES * prepared.raw.height
 
 
 def _with_all(

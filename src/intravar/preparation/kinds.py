@@ -14,7 +14,7 @@ import polars as pl
 from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, RowError, did_you_mean, option
 from intravar.request import Request
-from intravar.sources.plain import as_names, plain_column
+from intravar.sources.plain import as_names, plain_column, whole_numbers_beyond_floats
 from intravar.sources.texts import MOSTLY, odd_dates, typed_texts, unreadable
 from intravar.text import clean_name, shortened, without_missing
 from intravar.wording import declared_in
@@ -103,6 +103,11 @@ def assign_roles(columns: Sequence[str], request: Request) -> Request:
     left_out = {*roles.exclude, *roles.after, *others}
     listed = columns if roles.covariates is None else roles.covariates
     kept = tuple(name for name in listed if name not in left_out)
+    if not kept and not set(columns) - {physician, decision}:
+        raise InputError(
+            f"the table has no column besides '{physician}' and '{decision}'; add columns that "
+            "describe each decision, patients are compared by them"
+        )
     if not kept:
         raise InputError(
             f"no covariate is left to compare by; name some with {option('covariates')} or exclude "
@@ -235,6 +240,10 @@ def understand(
         return Column(name, "other", column, f"{column.dtype} cannot be compared")
     if not len(present):
         return Column(name, "empty", column, "no value in any row")
+    digits = None if categorical else whole_numbers_beyond_floats(column)
+    if digits is not None and present.n_unique() > 1:
+        kind, note = _kind_of_texts(digits, digits.drop_nulls(), chosen, part)
+        return Column(name, kind, digits, note or "whole numbers too long to be measurements")
     if column.dtype == pl.String and not categorical:
         column = _meant(column)
         present = column.drop_nulls()
@@ -321,13 +330,23 @@ def _kind_of(column: pl.Series, present: pl.Series, chosen: bool, part: float) -
             raise _unlike_others(column, numbers.is_null() & column.is_not_null(), "numbers")
         if (odd := odd_dates(column)) is not None:
             raise _unlike_others(column, odd, "dates in one form")
+    if column.dtype == pl.String:
+        return _kind_of_texts(column, present, chosen, part)
+    why = "" if chosen else identifier(column, part)
+    if why:
+        return "identifier", why
+    two = present.n_unique() == 2 and set(present.to_list()[:1000]) <= {0, 1}
+    return "yes/no" if two else "number", ""
+
+
+def _kind_of_texts(
+    column: pl.Series, present: pl.Series, chosen: bool, part: float
+) -> tuple[Kind, str]:
+    """Return whether texts are categories or identifiers, and a note."""
     why = "" if chosen else identifier(column, part)
     if why:
         return "identifier", why
     distinct = present.n_unique()
-    if column.dtype != pl.String:
-        two = distinct == 2 and set(present.to_list()[:1000]) <= {0, 1}
-        return "yes/no" if two else "number", ""
     if len(present) >= FEW_ROWS and distinct > MOSTLY_DISTINCT * len(present):
         if not chosen:
             return "identifier", "a different text in most rows"

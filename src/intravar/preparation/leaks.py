@@ -13,10 +13,9 @@ import numpy.typing as npt
 import polars as pl
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from intravar.arrays import IntArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.learning.level_encoding import learn_encoding
 from intravar.preparation.coding import encode_with, learn_codings, number_levels
 from intravar.preparation.kinds import DAY, Column, words_in
@@ -100,7 +99,7 @@ def find_leaks(
     sampled = [each.taken(rows) for each in columns]
     days = None if date is None else date[rows]
     codes = np.zeros(len(rows), dtype=np.int64) if physician is None else physician[rows]
-    aucs = np.array([_auc([column], decided) for column in sampled])
+    aucs = np.array([_auc([column], decided, codes) for column in sampled])
     perfect = {each.name for each, auc in zip(sampled, aucs, strict=True) if auc >= NEAR_PERFECT}
     others = [each for each in sampled if each.name not in perfect]
     one_sided = {each.column: each for each in find_one_sided(others, decided, codes)}
@@ -120,7 +119,7 @@ def find_leaks(
             asked.append(Leak(column.name, found.in_words()))
     if len(sampled) > 1 and STRONG <= aucs.max() < NEAR_PERFECT:
         first = sampled[int(aucs.argmax())]
-        by_others = _auc([each for each in sampled if each is not first], decided)
+        by_others = _auc([each for each in sampled if each is not first], decided, codes)
         far_ahead = by_others - 0.5 < OTHERS_PART * (aucs.max() - 0.5)
         if far_ahead and first.name not in {leak.column for leak in (*certain, *asked)}:
             why = "predicts the decision far better than all other columns together"
@@ -191,7 +190,12 @@ def _ordered_alike(table: pl.DataFrame) -> npt.NDArray[np.bool_]:
     return np.asarray(alike & (known.T.astype(float) @ known > SAME * known.sum(axis=0)))
 
 
-def _auc(columns: Sequence[Column], decided: npt.NDArray[np.int8]) -> float:
+def _auc(columns: Sequence[Column], decided: npt.NDArray[np.int8], physician: IntArray) -> float:
+    """Return how well columns alone rank the decisions within physicians.
+
+    A column that one hospital does not record tells hospitals apart, and so their rates, but not
+    the decisions of one of them.
+    """
     if decided.min() == decided.max():
         return 0.5
     codings = learn_codings(columns, "indicator", smallest_level=1)
@@ -205,7 +209,36 @@ def _auc(columns: Sequence[Column], decided: npt.NDArray[np.int8]) -> float:
         table = np.column_stack([table, *encoded])
     smallest = max(5, len(decided) // 200)
     tree = DecisionTreeClassifier(max_depth=4, min_samples_leaf=smallest, random_state=0)
-    return float(roc_auc_score(decided, tree.fit(table, decided).predict_proba(table)[:, 1]))
+    chance = tree.fit(table, decided).predict_proba(table)[:, 1]
+    return auc_within(chance, decided, physician)
+
+
+def auc_within(chance: FloatArray, decided: npt.NDArray[np.int8], physician: IntArray) -> float:
+    """Return the area under the curve over pairs of patients of the same physician.
+
+    Examples
+    --------
+    >>> decided = np.array([0, 0, 0, 1, 0, 1, 1, 1], dtype=np.int8)
+    >>> hospital = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    >>> auc_within(hospital.astype(float), decided, hospital)
+    0.5
+    """
+    rows = pl.DataFrame({"chance": chance, "decided": decided, "physician": physician})
+    yes = pl.col("decided") == 1
+    each = (
+        rows.with_columns(pl.col("chance").rank().over("physician").alias("rank"))
+        .group_by("physician")
+        .agg(
+            pl.col("rank").filter(yes).sum().alias("ranks"),
+            yes.sum().cast(pl.Float64).alias("n_yes"),
+            (~yes).sum().cast(pl.Float64).alias("n_no"),
+        )
+    )
+    n_yes, n_no = each["n_yes"], each["n_no"]
+    pairs = float((n_yes * n_no).sum())
+    if pairs == 0:
+        return 0.5
+    return float((each["ranks"] - n_yes * (n_yes + 1) / 2).sum()) / pairs
 
 
 def _missing_more(column: Column, decided: npt.NDArray[np.int8]) -> float:

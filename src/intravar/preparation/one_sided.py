@@ -4,16 +4,16 @@ A column that is filled in for treated patients only records the treatment, howe
 have it filled in. The area under the curve misses that: filled in for 60 % of the treated and for
 nobody else, it is 0.8. Two things are looked at instead, for every column and every frequent value:
 
-*How one-sided.* How many times as often the value occurs with one decision as with the other, within
-physicians (the relative frequency of Mantel and Haenszel). It does not depend on how many rows have
-the value. Illness makes a test two or five times as likely; a record of the treatment is more than
-twenty times as frequent with it.
+*How one-sided.* How many times as often the value occurs with one decision as with the other,
+within physicians (the relative frequency of Mantel and Haenszel). It does not depend on how many
+rows have the value. Illness makes a test two or five times as likely; a record of the treatment is
+more than twenty times as frequent with it.
 
-*Whether chance can explain it.* Given how many patients of each physician have the value and how many
-are treated, the number of treated ones among them is hypergeometric (Fisher), or noncentral
+*Whether chance can explain it.* Given how many patients of each physician have the value and how
+many are treated, the number of treated ones among them is hypergeometric (Fisher), or noncentral
 hypergeometric for a given odds ratio; physicians are independent. The distribution of the sum is
-computed exactly. A column limits the verdict only if the odds ratio is surely above an ordinary one,
-adjusted for the number of tests (Bonferroni).
+computed exactly. A column limits the verdict only if the odds ratio is surely above an ordinary
+one, adjusted for the number of tests (Bonferroni).
 
 What the other covariates explain is no leak: a test that is only made above an age, for a decision
 that is only taken above that age. Columns that stand out are therefore tested once more, given
@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy.special import gammaln
 
@@ -99,15 +100,16 @@ class OneSided:
         """Return the finding as a clause that follows the name of the column."""
         often = f"{self.shares[self.decision]:.0%}"
         with_this, other = ("yes", "no") if self.decision else ("no", "yes")
-        verb, what = {
-            "recorded": ("is", "recorded"),
-            "missing": ("is", "missing"),
-            "value": ("is", f"'{self.value}'"),
-            "not value": ("is", f"other than '{self.value}'"),
+        what = {
+            "recorded": "recorded",
+            "missing": "missing",
+            "value": f"'{self.value}'",
+            "not value": f"other than '{self.value}'",
         }[self.group]
         rarely = self.shares[1 - self.decision]
         seldom = "almost never" if rarely < 0.05 else f"only in {rarely:.0%}"
-        return f"{verb} {what} in {often} of the rows with '{with_this}' and {seldom} with '{other}'"
+        first = f"is {what} in {often} of the rows with '{with_this}'"
+        return f"{first} and {seldom} with '{other}'"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -137,7 +139,7 @@ class _Suspect:
 
 
 def find_one_sided(
-    columns: Sequence[Column], decision: IntArray, physician: IntArray
+    columns: Sequence[Column], decision: npt.NDArray[np.integer], physician: IntArray
 ) -> list[OneSided]:
     """Return columns that are recorded, or have a value, almost only with one decision.
 
@@ -427,7 +429,7 @@ def _predictions(columns: Sequence[Column], decision: IntArray) -> FloatArray:
     # Over some thousand rows threads would mostly wait for each other.
     with threadpool_limits(1):
         predicted = cross_val_predict(trees, table, decision, cv=folds, method="predict_proba")
-    return np.clip(predicted[:, 1], _SURE, 1 - _SURE)
+    return np.asarray(np.clip(predicted[:, 1], _SURE, 1 - _SURE))
 
 
 def _left(

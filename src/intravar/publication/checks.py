@@ -15,6 +15,8 @@ from intravar.wording import agree
 
 #: Different values beyond which their number comes close to that of the rows.
 MOST_DISTINCT = 100
+#: Times the smallest count that is shown from which on all but so few patients are nearly all.
+LARGE_TABLE = 20
 #: A number of rows that is not told.
 SOME = "some"
 
@@ -31,9 +33,7 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
     if n_few:
         each, size = agree(n_few, "", " each"), few(published.smallest_cell)
         sizes.append(say("few", who=words.counted(n_few), few=size, each=each))
-    share = "nearly all or nearly none"
-    if published.decision_share is not None:
-        share = f"{100 * published.decision_share:.0f} %"
+    share = _share_in_words(check, published.decision_share)
     n_covariates, n_coded = len(prepared.covariates), len(prepared.origin)
     coded = say("coded", n=n_coded) if n_coded != n_covariates else ""
     used = f"{n_covariates} {agree(n_covariates, 'covariate', 'covariates')}"
@@ -47,6 +47,7 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
         *(f"dropped: {line}" for line in published.dropped),
         *([prepared.about_copies] if prepared.about_copies else []),
         *check.same_lines(),
+        *check.questions,
         say("measurable", who=words.counted(n), **measurable),
         say("cost", method=check.method, cost=check.cost.here().in_words()),
     ]
@@ -85,6 +86,7 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
             for reason, count in prepared.dropped.items()
         ),
         leaks={leak.column: leak.why for leak in prepared.leaks},
+        questions=tuple(check.request.words.said(each) for each in check.questions),
         method=check.method,
         estimated_seconds=round(check.cost.seconds, 1),
         estimated_memory_mb=round(check.cost.memory_mb),
@@ -154,6 +156,15 @@ def _counted(check: Check, count: int, *, several: bool, whole: int | None = Non
     if several and count and smallest > 1:
         return SOME
     return shown(count, smallest, whole)
+
+
+def _share_in_words(check: Check, share: float | None) -> str:
+    """Return the share decided for, or what may be said where a small count would show."""
+    if share is not None:
+        return f"{100 * share:.0f} %"
+    if check.panels.n_patients >= LARGE_TABLE * check.request.smallest_cell:
+        return "nearly all or nearly none"
+    return f"{few(check.request.smallest_cell)}, or all but so many,"
 
 
 def _bar(check: Check) -> int:

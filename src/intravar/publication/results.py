@@ -391,6 +391,7 @@ class Check(Record):
     missing: Annotated[str, "'some' where a part of it is small"]
     dropped: Annotated[tuple[str, ...], "a range where it is small"]
     leaks: Annotated[Mapping[str, str], "by column, why it is suspicious; two digits at the most"]
+    questions: Annotated[tuple[str, ...], "how rows were selected; no counts"]
     method: Annotated[str, RULES.asked]
     estimated_seconds: Annotated[float, "follows from rounded sizes"]
     estimated_memory_mb: Annotated[int, "follows from rounded sizes"]

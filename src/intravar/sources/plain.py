@@ -157,6 +157,9 @@ def plain_table(
     forms = text_forms(texts) if forms is None else forms
     names_by_how, typed = dict[str, list[str]](), []
     for column in texts.get_columns():
+        if whole_numbers_beyond_floats(column) is not None:
+            typed.append(column)
+            continue
         form = forms.get(column.name)
         read = typed_texts(column) if form is None else form.typed(column)
         typed.append(read.values)
@@ -253,7 +256,29 @@ def _seldom(column: pl.Series, keep: bool) -> pl.Series:
     whole = texts.cast(pl.Int64, strict=False)
     if whole.null_count() == texts.null_count():
         return whole
-    return texts if keep else column.cast(pl.Float64)
+    exact = keep or whole_numbers_beyond_floats(texts) is not None
+    return texts if exact else column.cast(pl.Float64)
+
+
+def whole_numbers_beyond_floats(column: pl.Series) -> pl.Series | None:
+    """Return whole numbers as texts if floating point cannot tell them apart; None if it can.
+
+    Examples
+    --------
+    >>> whole_numbers_beyond_floats(pl.Series("id", [2**60, 2**60 + 1])).to_list()
+    ['1152921504606846976', '1152921504606846977']
+    >>> whole_numbers_beyond_floats(pl.Series("id", [2**60, 2**61])) is None
+    True
+    """
+    if column.dtype != pl.String and not column.dtype.is_integer():
+        return None
+    texts = column.cast(pl.String)
+    long = texts.filter(texts.str.contains(r"^\s*[+-]?[0-9]{16,}\s*$"))
+    if not len(long):
+        return None
+    digits = long.str.strip_chars().str.replace(r"^\+", "").str.replace(r"^(-?)0+", "${1}")
+    apart = long.str.strip_chars().cast(pl.Float64, strict=False).n_unique()
+    return texts if apart < digits.n_unique() else None
 
 
 def as_names(column: pl.Series) -> pl.Series:

@@ -108,7 +108,7 @@ def test_two_scenarios_with_one_seed_share_no_draw() -> None:
 
 
 def test_negative_seeds_are_refused() -> None:
-    with pytest.raises(InputError, match="seed -1 is negative"):
+    with pytest.raises(InputError, match="random_state is -1; give a whole number"):
         simulate("score2", random_state=-1)
 
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from intravar.errors import InputError, option
 from intravar.estimators.several import (
     MISSING,
     PredictedDecisions,
     Several,
-    checked_names,
     common_folds,
     several_of,
 )
@@ -33,16 +31,6 @@ class Together:
     decisions: Mapping[str, Measurement]
     predicted: PredictedDecisions
     joint: Several
-
-
-def check_decisions(request: Request) -> None:
-    """Refuse several decisions that cannot be measured together."""
-    names = checked_names(request.decisions)
-    for field in ("covariates", "after"):
-        for name in set(names) & set(getattr(request, field) or ()):
-            raise InputError(
-                f"{option(field)} names '{name}', which is one of the decisions; leave it out"
-            )
 
 
 def together_of(

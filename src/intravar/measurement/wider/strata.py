@@ -15,7 +15,6 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.errors import InputError, option
 from intravar.estimators import Estimator
 from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import cell_bound
@@ -26,6 +25,7 @@ from intravar.measurement.result import OneDecision
 from intravar.observed import Observed
 from intravar.preparation.coding import with_period
 from intravar.preparation.prepare import Prepared
+from intravar.preparation.refusals import refuse_one_stratum
 from intravar.request import MATTERS
 
 #: Patients that a physician needs in a class of a stratum to be compared with themselves.
@@ -310,11 +310,7 @@ def _compared(
     names = one.check.prepared.recipe.strata[stratified_by].names
     strata, stratum = np.unique(patients[stratified_by].to_numpy(), return_inverse=True)
     present = tuple(names[at] for at in strata)
-    if len(present) < 2:
-        raise InputError(
-            f"all rows that are left lie in one stratum ({', '.join(present)}); leave "
-            f"{option(stratified_by)} out"
-        )
+    refuse_one_stratum(present, stratified_by)
     physicians, code = np.unique(patients["code"].to_numpy(), return_inverse=True)
     stratified = patients.select(
         pl.col("decision").cast(pl.Float64),

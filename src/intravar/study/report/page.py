@@ -234,8 +234,8 @@ def write_report(
     InputError
         If the folder does not hold results, a file is damaged or a package is missing.
     """
+    results = read_study(folder)  # a folder that is missing is the first thing to report
     chosen = parse_formats(formats, FORMATS)
-    results = read_study(folder)
     files: dict[str, bytes] = {}
     if "html" in chosen:
         files["report.html"] = study_page(results).encode()

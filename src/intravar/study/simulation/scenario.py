@@ -16,6 +16,7 @@ from intravar.errors import InputError, renamed
 from intravar.inference.outcomes import chained, positions
 from intravar.observed import PHYSICIAN
 from intravar.processes import check_memory
+from intravar.request import checked_seed
 from intravar.seeds import derived_seed, stream
 from intravar.study.cohort import FURTHER, Cohort, Truth
 from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel
@@ -194,8 +195,7 @@ class Scenario:
     @renamed(seed="random_state")
     def simulate(self, random_state: int) -> Cohort:
         """Draw the cohort that belongs to a seed."""
-        if random_state < 0:
-            raise InputError(f"seed {random_state} is negative; use 0 or a positive whole number")
+        random_state = checked_seed(random_state)
         minimum = feasible_minimum(self.n_patients, self.n_physicians, self.minimum_panel)
         check_memory(
             self.n_patients * BYTES_PER_PATIENT, f"{self.n_patients:,} patients", "ask for fewer"
