@@ -66,16 +66,17 @@ def test_a_date_after_the_decision() -> None:
 
 def test_what_only_a_decision_explains() -> None:
     """An outcome follows the decision, not the patient; a lab is taken where it was decided for."""
-    y = RANDOM.integers(0, 2, 900)
-    stay = RANDOM.normal(5 + 2 * y, 1).round(1)
-    taken = RANDOM.random(900) < 0.15 + 0.7 * y
-    lab = pl.Series(RANDOM.normal(1, 0.1, 900)).set(pl.Series(~taken), None)
+    random = np.random.default_rng(2)
+    y = random.integers(0, 2, 900)
+    stay = random.normal(5 + 2 * y, 1).round(1)
+    taken = random.random(900) < 0.15 + 0.7 * y
+    lab = pl.Series(random.normal(1, 0.1, 900)).set(pl.Series(~taken), None)
     table = cohort().with_columns(decision=pl.Series(y))
     (leak,) = asked(table.with_columns(stay=pl.Series(stay))).prepared.leaks
     assert leak.column == "stay"
     assert "far better than all other columns together" in leak.why
     (leak,) = asked(table.with_columns(lab=lab)).prepared.leaks
-    assert leak.why == "is missing far more often with one decision than with the other"
+    assert leak.why.startswith("is recorded in 8")
     assert not leak.certain
 
 

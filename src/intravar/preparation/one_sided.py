@@ -34,6 +34,7 @@ from scipy.special import gammaln
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.preparation.coding import encode_with, learn_codings
 from intravar.preparation.kinds import Column
+from intravar.request import SMALLEST_CELL
 
 #: Probability of flagging any column of a table in which nothing depends on the decision.
 FALSE_ALARM = 0.001
@@ -52,8 +53,8 @@ LEAK_RECORDED = 20.0
 LEAK_VALUE = 50.0
 #: Relative odds that must be left once the other covariates are taken into account.
 LEFT_BY_OTHERS = 2.0
-#: Fewer rows with a value, or without it, cannot be significant after adjustment.
-FEWEST_ROWS = 10
+#: Fewer rows with a value, or without it, are hardly ever significant; and the value is named.
+FEWEST_ROWS = SMALLEST_CELL
 #: Share of rows from which on the most frequent number may stand for "not recorded".
 PLACEHOLDER = 0.1
 #: Folds of the predictions from other covariates.
@@ -106,8 +107,8 @@ class OneSided:
             "value": f"'{self.value}'",
             "not value": f"other than '{self.value}'",
         }[self.group]
-        rarely = self.shares[1 - self.decision]
-        seldom = "almost never" if rarely < 0.05 else f"only in {rarely:.0%}"
+        # No number: it may stand for few patients.
+        seldom = "almost never" if self.shares[1 - self.decision] < 0.05 else "much less often"
         first = f"is {what} in {often} of the rows with '{with_this}'"
         return f"{first} and {seldom} with '{other}'"
 
