@@ -167,21 +167,21 @@ def find_one_sided(
     >>> found.certain, found.in_words()
     (True, "is recorded in 50% of the rows with 'yes' and almost never with 'no'")
     """
-    decision, physician = decision.astype(np.int64), physician.astype(np.int64)
     if decision.min() == decision.max():
         return []
-    sets = [rows for column in columns for rows in _row_sets(column, decision)]
+    decided = np.asarray(decision, dtype=np.int64)
+    sets = [rows for column in columns for rows in _row_sets(column, decided)]
     n_tests = sum(2 * _n_groups(column) for column in columns)
     level = FALSE_ALARM / max(n_tests, 1)
     suspects: dict[str, _Suspect] = {}
     for rows in sets:
-        found = _within_physicians(rows, decision, physician, level)
+        found = _within_physicians(rows, decided, physician, level)
         earlier = suspects.get(rows.column)
         if found and (earlier is None or _graver(found, earlier.finding)):
             suspects[rows.column] = _Suspect(rows=rows, finding=found)
     if not suspects:
         return []
-    left = _not_explained(list(suspects.values()), columns, decision, level)
+    left = _not_explained(list(suspects.values()), columns, decided, level)
     return sorted(left, key=lambda each: (not each.certain, each.column))
 
 
