@@ -42,7 +42,7 @@ def run(*wanted: str) -> None:
             print(f"{name:<34} {np.mean(rho):+.3f}", flush=True)
         return
     print(
-        "condition                          Spearman  excess  holds  seconds  noise: error (held)"
+        "condition                          Spearman  excess  holds  seconds  split  error (held)"
     )
     for name in conditions:
         rows = [_draw(name, FIRST_DRAW + number) for number in range(DRAWS)]
@@ -52,7 +52,7 @@ def run(*wanted: str) -> None:
         )
         print(
             f"{name:<34} {mean['rho']:.3f}     {mean['excess']:+.3f}  {mean['holds']:.3f}  "
-            f"{mean['seconds']:6.1f}  {parts}; worst {_worst(rows):.4f}",
+            f"{mean['seconds']:6.1f}  {mean['split']:.2f}  {parts}; worst {_worst(rows):.4f}",
             flush=True,
         )
 
@@ -85,11 +85,13 @@ def _rate_alone(name: str, draw: int) -> float:
 
 
 def _noise(observed: Observed, truth: dict[str, float]) -> dict[str, float]:
-    table = noise_of(observed).table
-    found = {}
-    for component, value, low, high in table.iter_rows():
+    noise = noise_of(observed)
+    found = {"split": float(noise.identified)}
+    for component, value, low, high in noise.table.iter_rows():
+        if component not in truth:
+            continue
         known = truth[component]
-        found[component] = value - known
+        found[component] = float("nan") if value is None else value - known
         found[component + " held"] = float(low <= known <= high)
         found[component + " size"] = known
     return found

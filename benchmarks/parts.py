@@ -136,7 +136,9 @@ def _measured(world: str, draw: int, size: dict[str, int], noisy: bool) -> dict[
         return found
     known = noise_truth(world, seed=seed)
     for component, value, low, high in noise_of(observed).table.iter_rows():
+        if component not in known:
+            continue
         true = known[component]
-        found[f"{component}, |error|"] = abs(value - true)
+        found[f"{component}, |error|"] = float("nan") if value is None else abs(value - true)
         found[f"{component}, held"] = float(low <= true <= high)
     return found

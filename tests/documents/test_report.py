@@ -193,7 +193,10 @@ def test_an_upper_limit_reads_as_one_wherever_it_stands(thirty: Published) -> No
     rows = list(thirty.first.physicians)
     at = next(at for at, row in enumerate(rows) if row.discordance is None)
     rows[at] = replace(rows[at], band_low=0.1, band_high=0.5)
-    document = report(changed(thirty, claim="at most", physicians=tuple(rows)))
+    # Components of noise are estimates, which have both ends.
+    assert thirty.first.group is not None
+    group = replace(thirty.first.group, noise=None)
+    document = report(changed(thirty, claim="at most", physicians=tuple(rows), group=group))
     (table,) = [each for each in tables(document) if each.interactive]
     headings = [column.heading for column in table.columns]
     end = headings.index("of 100 pairs, at most")
@@ -280,17 +283,48 @@ def test_levels_that_fit_equally_well_are_no_columns_of_a_limit(thirty: Publishe
     assert not {"level from", "level to"} & headings["at most"]
 
 
-def test_another_occasion_is_the_estimate_of_the_headline(thirty: Published) -> None:
-    group = thirty.first.group
+def with_noise(published: Published, noise: Noise) -> str:
+    group = published.first.group
     assert group is not None
-    parts = {"system": 0.165, "level": 0.012, "pattern": 0.002, "occasion": 0.151}
-    noise = Noise(**{name: NoiseFigure(value, None, None) for name, value in parts.items()})
     whole = replace(group, discordance=NoiseFigure(0.302), noise=noise)
-    for claim in ("at most", "about"):
-        text = told(report(changed(thirty, claim=claim, group=whole)))
-        assert "about 30 get different decisions" in text
-        assert "about 32 would be decided differently" in text
-        assert "30 because the same physician" in text
+    return told(report(changed(published, claim="at most", group=whole)))
+
+
+SPLIT = Noise(
+    system=NoiseFigure(0.165, 0.155, 0.175),
+    level=NoiseFigure(0.012, 0.01, 0.014),
+    pattern=NoiseFigure(0.002, 0.0, 0.01),
+    occasion=NoiseFigure(0.151, 0.14, 0.155),
+    pattern_and_occasion=NoiseFigure(0.153, 0.143, 0.163),
+    patients_needed=132,
+)
+UNSPLIT = replace(
+    SPLIT,
+    pattern=NoiseFigure(None, 0.0, 0.16),
+    occasion=NoiseFigure(None, 0.0, 0.155),
+    reason="small panels",
+)
+
+
+def test_components_of_noise_stand_with_their_intervals(thirty: Published) -> None:
+    text = with_noise(thirty, SPLIT)
+    assert "about 32 [31, 35] would be decided differently" in text
+    assert "30 [28, 31] because the same physician" in text
+    assert "use a checklist" in text
+
+
+def test_noise_that_is_not_split_says_why_and_recommends_nothing(thirty: Published) -> None:
+    text = with_noise(thirty, UNSPLIT)
+    assert "31 [29, 33] because they weigh patients differently, or the same physician" in text
+    assert "it takes about 132 of each" in text
+    assert "at least 0 are, and at most 31 are within each physician" in text
+    assert "use a checklist" not in text
+    assert "Agree on" not in text
+
+
+def test_no_component_is_recommended_while_another_may_be_larger(thirty: Published) -> None:
+    near = replace(SPLIT, level=NoiseFigure(0.07, 0.05, 0.145))
+    assert "use a checklist" not in with_noise(thirty, near)
 
 
 def test_that_they_differ_does_not_contradict_unreliable_figures(thirty: Published) -> None:

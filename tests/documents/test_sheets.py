@@ -196,7 +196,7 @@ def pages_of_pdf(document: Document) -> int:
 def test_rate_rule_and_noise_are_told_in_their_words(told: Published) -> None:
     name = told.first.physicians[0].physician
     assert told.first.group is not None
-    noise = Noise(*(Share(value, None, None) for value in (0.151, 0.001, 0.05, 0.1)))
+    noise = Noise(*(Share(value, None, None) for value in (0.151, 0.001, 0.05, 0.1, 0.15)))
     made = changed(
         told,
         {"rate": 0.42, "gain": 0.1, "expected": 0.2},

@@ -57,7 +57,7 @@ def test_contradictions_are_counted(readings: pl.DataFrame, found: intravar.Meas
     assert found.repeats is not None
     assert found.unrecorded is None  # it is measured
     assert found.noise is not None
-    assert found.noise.system == found.noise.level + found.noise.pattern + found.noise.occasion
+    assert found.noise.system == found.noise.level + found.noise.pattern_and_occasion
 
 
 def test_few_cases_seen_once_hide_how_many_were_seen_twice(found: intravar.Measurement) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intravar.estimators.noise import components, level_variance
+from intravar.estimators.noise import Unidentified, decompose, level_variance
 from intravar.learning.boosted_trees import Rates, bin_edges, binned
 from intravar.learning.personal_rules import Hyper, Table, fit_rules, learn_hyper
 from intravar.learning.personal_rules_kernel import _objective
@@ -155,10 +155,57 @@ def test_components_of_perfect_predictions_are_exact():
     code = np.repeat(np.arange(50), 400)
     p = np.where(code < 25, 0.2, 0.6)
     y = (random.random(len(p)) < p).astype(np.int64)
-    found = components([p], [np.full(len(p), 0.4)], y, code, 50)
-    found = {name: value for name, (value, _) in found.items()}
-    assert found["occasion"] == pytest.approx(0.2, abs=0.005)
-    assert found["level"] == pytest.approx(0.04, abs=0.005)
-    assert found["pattern"] == pytest.approx(0.0, abs=0.005)
-    total = found["level"] + found["pattern"] + found["occasion"]
-    assert found["system"] == pytest.approx(total, abs=1e-15)
+    pooled = np.full(len(p), 0.4)
+    found = decompose([p, p, p], [pooled] * 3, y, code, 50, n_columns=1)
+    assert found.occasion == pytest.approx(0.2, abs=0.005)
+    assert found.level == pytest.approx(0.04, abs=0.005)
+    assert found.pattern == pytest.approx(0.0, abs=0.005)
+    assert found.system == found.level + found.pattern + found.occasion
+
+
+def cohort_with_own_rates(n_physicians, n_patients, seed=0):
+    random = np.random.default_rng(seed)
+    code = np.repeat(np.arange(n_physicians), n_patients)
+    p = random.uniform(0.1, 0.9, n_physicians)[code]
+    y = (random.random(len(p)) < p).astype(np.int64)
+    return p, np.full(len(p), y.mean()), y, code
+
+
+def test_small_panels_do_not_identify_pattern_and_occasion():
+    p, pooled, y, code = cohort_with_own_rates(200, 40)
+    found = decompose([p, p, p], [pooled] * 3, y, code, 200, n_columns=9)
+    assert found.reason == Unidentified.SMALL_PANELS
+    assert found.patients_needed == 132
+    assert found.pattern is None
+    assert found.occasion is None
+    assert found.system == found.level + found.pattern_and_occasion
+    ends = {name: (low, high) for name, _, low, high in found.table.iter_rows()}
+    assert ends["occasion"][0] == 0.0
+    assert ends["occasion"][1] < 0.2
+    assert ends["pattern"][1] > 0.15
+
+
+def test_predictions_that_still_improve_do_not_identify_pattern_and_occasion():
+    p, pooled, y, code = cohort_with_own_rates(20, 400)
+    half = 0.4 * pooled + 0.6 * p  # half of the patients teach a part of what all of them teach
+    whole = 0.2 * pooled + 0.8 * p
+    flipped = np.where(code % 2 == 0, 1 - pooled, pooled)
+    assert decompose([p, p, p], [pooled] * 3, y, code, 20, n_columns=9).identified
+    rough = decompose([0.8 * p + 0.1, flipped, half], [pooled] * 3, y, code, 20, n_columns=9)
+    assert rough.reason == Unidentified.STILL_LEARNING
+    assert decompose([whole, whole, whole], [pooled] * 3, y, code, 20, n_columns=9).identified
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=50, deadline=None)
+def test_components_are_possible_whatever_is_predicted(seed):
+    random = np.random.default_rng(seed)
+    n, n_physicians = 60, int(random.integers(1, 6))
+    code = random.integers(0, n_physicians, n)
+    y = random.integers(0, 2, n)
+    guesses = [random.random(n) for _ in range(6)]
+    found = decompose(guesses[:3], guesses[3:], y, code, n_physicians, n_columns=1)
+    assert found.level + found.pattern_and_occasion == pytest.approx(found.system, abs=1e-12)
+    for _, value, low, high in found.table.iter_rows():
+        assert 0 <= low <= high <= 0.25
+        assert value is None or low <= value <= high

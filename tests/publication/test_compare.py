@@ -46,7 +46,7 @@ def of_all(value: float) -> Group:
     figure, none = Figure(value / 2, value / 2 - 0.05, value / 2 + 0.05), Figure(0.0, 0.0, 0.0)
     return Group(
         *(Figure(value, value - 0.1, value + 0.1), Figure(), None, 0.02, None, None),
-        Noise(figure, none, none, figure),
+        Noise(figure, none, none, figure, figure),
         *(None, None, None, None),
     )
 
@@ -140,14 +140,15 @@ def test_parts_of_noise_have_the_words_of_the_page(folders: tuple[Path, Path]) -
     ]
     told = [row.of for row in found.group]
     assert told[1:3] == [
-        "patients seen by two physicians (estimate of the limit)",
+        "patients seen by two physicians",
         "because some say yes more often than others",
     ]
-    # Figures of all are limits, and so is what another occasion adds; no width is no interval.
+    # The figure of all is a limit, components of noise are estimates; no width is no interval.
     assert [(row["claim"], row["low"] is None) for row in found.as_json()["group"]] == [
-        *[("at most", False)] * 2,
-        *[("about", True)] * 2,
         ("at most", False),
+        ("about", False),
+        *[("about", True)] * 2,
+        ("about", False),
     ]
     table = documents.comparison_blocks({"": found})[0]
     assert [row.cells[4].text for row in table.rows[2:4]] == ["–", "–"]

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intravar.estimators.evidence import Decisions
-from intravar.estimators.noise import Noise
+from intravar.estimators.noise import COMPONENTS, Noise, Unidentified
 from intravar.inference import discordance_interval, rank_normal, ranking
 from intravar.inference.group import Group, group_of
-from intravar.measurement.measure import beside_bound
 from intravar.measurement.scores import Scores, result_table
 from intravar.measurement.sentences import differences_sentence
 from intravar.publication.group import (
@@ -57,10 +56,31 @@ def test_what_is_below_the_limit_of_reliability_is_not_published_as_the_limit() 
 
 
 def noise(level: float, pattern: float, occasion: float) -> Noise:
-    parts = {"system": level + pattern + occasion, "level": level, "pattern": pattern}
-    rows = [(name, value, value, value) for name, value in (parts | {"occasion": occasion}).items()]
+    system, both = level + pattern + occasion, pattern + occasion
+    values = dict(zip(COMPONENTS, (system, level, pattern, occasion, both), strict=True))
+    rows = [(name, value, value, value) for name, value in values.items()]
     table = pl.DataFrame(rows, schema=["component", "value", "low", "high"], orient="row")
-    return Noise(level + pattern + occasion, level, pattern, occasion, table)
+    return Noise(**values, reason=None, patients_needed=100, table=table)
+
+
+def unsplit_noise() -> Noise:
+    rows = [
+        ("system", 0.2, 0.19, 0.21),
+        ("level", 0.02, 0.01, 0.03),
+        ("pattern", None, 0.031, 0.21),
+        ("occasion", None, 0.0, 0.152),
+        ("pattern_and_occasion", 0.18, 0.17, 0.19),
+    ]
+    return Noise(
+        system=0.2,
+        level=0.02,
+        pattern=None,
+        occasion=None,
+        pattern_and_occasion=0.18,
+        reason=Unidentified.SMALL_PANELS,
+        patients_needed=132,
+        table=pl.DataFrame(rows, schema=["component", "value", "low", "high"], orient="row"),
+    )
 
 
 def test_who_has_a_band_counts_in_ranks_and_shrinkage() -> None:
@@ -108,17 +128,24 @@ def test_noise_is_rounded_once() -> None:
     assert round(200 * (told.occasion.value or 0)) == 26
 
 
-def test_occasion_is_the_bound_and_two_never_disagree_less_than_one() -> None:
-    moved = beside_bound(noise(0.03, 0.02, 0.15), 0.28)
-    assert (round(moved.occasion, 2), round(moved.system, 2)) == (0.14, 0.19)
-    found = beside_bound(noise(0.0, 0.001, 0.12), 0.27)
-    told = published_noise(found, 0.05, 0.27)
+def test_published_components_add_up_and_lie_in_their_intervals() -> None:
+    told = published_noise(noise(0.017, 0.003, 0.118), 0.05)
     assert told is not None
-    assert told.occasion.value == 0.135
-    assert (told.system.value or 0) >= 0.135
-    assert (told.occasion.low or 0) <= 0.135 <= (told.occasion.high or 0)
-    assert (told.system.low or 0) <= (told.system.value or 0) <= (told.system.high or 0)
-    assert found.system >= found.occasion == 0.135
+    values = [figure.value or 0.0 for figure in told.parts.values()]
+    assert told.system.value == pytest.approx(sum(values))
+    for figure in (told.system, *told.parts.values()):
+        assert (figure.low or 0.0) <= (figure.value or 0.0) <= (figure.high or 0.0) <= 0.25
+
+
+def test_noise_that_is_not_split_is_published_with_its_reason_and_limits() -> None:
+    told = published_noise(unsplit_noise(), 0.001)
+    assert told is not None
+    assert (told.pattern.value, told.occasion.value) == (None, None)
+    assert told.reason == "small panels"
+    assert list(told.parts) == ["level", "pattern_and_occasion"]
+    assert told.system.value == pytest.approx(0.2)
+    assert (told.pattern.low or 0.0) <= 0.031
+    assert (told.occasion.high or 0.0) >= 0.152
 
 
 @st.composite

@@ -1,5 +1,7 @@
 """Subgroups and periods that are shown are compared with each other, and with nothing else."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,7 +9,8 @@ import pytest
 from intravar.estimators.noise import Noise
 from intravar.measurement.wider.strata import Strata, strata_of
 from intravar.publication.results import Figure
-from intravar.publication.sentences import course_lines, strata_lines
+from intravar.publication.results import Noise as PublishedNoise
+from intravar.publication.sentences import comparable_parts, course_lines, strata_lines
 from intravar.publication.strata import published_strata
 
 NOTHING = Figure()
@@ -88,23 +91,33 @@ def test_strata_that_nobody_shares_are_said_to_be_such() -> None:
     )
 
 
-def test_noise_of_periods_does_not_contradict_their_figures() -> None:
+def test_noise_of_periods_has_intervals() -> None:
     names = "before 2024-03-01", "from 2024-03-01"
     strata = strata_with(**dict.fromkeys(names, (300, 0.5, 0.42)))
     parts = {"system": 0.2, "level": 0.02, "pattern": 0.03, "occasion": 0.15}
+    parts["pattern_and_occasion"] = 0.18
     rows = [(name, value, value - 0.01, value + 0.01) for name, value in parts.items()]
     table = pl.DataFrame(rows, schema=["component", "value", "low", "high"], orient="row")
-    noise = dict.fromkeys(names, Noise(**parts, table=table))
+    found = Noise(**parts, reason=None, patients_needed=100, table=table)
+    noise = dict.fromkeys(names, found)
     told = published_strata(strata, 11, hidden=True, noise=noise, claim="at most")
     lines = strata_lines(told, "seen", claim="at most") + course_lines(told, claim="at most")
     row, value = told.strata[0], told.strata[0].discordance.value
     assert value == pytest.approx(0.52, abs=0.03)
     assert row.noise is not None
-    assert row.noise.occasion.value == value / 2
-    assert "differently (before 2024-03-01, then from 2024-03-01): 4, then 4, because" in lines[-1]
+    assert row.noise.occasion.value == pytest.approx(0.15)
+    periods = "(before 2024-03-01, then from 2024-03-01)"
+    assert f"differently {periods}: 4 [2, 6], then 4 [2, 6], because" in lines[-1]
     as_told = f"{100 * value:.0f}"
     assert f"before 2024-03-01 {100 * (row.discordance.high or 0):.0f} ({as_told}), " in lines[0]
-    assert f"; {as_told}, then {as_told}, because the same physician" in lines[-1]
+    assert "; 30 [28, 32], then 30 [28, 32], because the same physician" in lines[-1]
+
+
+def test_periods_are_compared_by_the_sum_where_one_is_not_split() -> None:
+    split = PublishedNoise(*map(Figure, (0.2, 0.02, 0.03, 0.15, 0.18)))
+    unsplit = replace(split, pattern=Figure(), occasion=Figure(), reason="small panels")
+    assert comparable_parts([split, split]) == ("level", "pattern", "occasion")
+    assert comparable_parts([split, unsplit]) == ("level", "pattern_and_occasion")
 
 
 @pytest.mark.parametrize("claim", ["about", "at most"])

@@ -40,6 +40,7 @@ from intravar.errors import renamed
 from intravar.inference.intervals import LEVEL, checked_level
 from intravar.observed import Observed, as_they_came, physician_or_groups
 from intravar.prediction.held_out import half_predictions, held_out
+from intravar.wording import USUAL
 
 N_FOLDS = 5
 #: No component exceeds the largest variance of a yes/no decision.
@@ -73,6 +74,18 @@ class Unidentified(StrEnum):
 
     SMALL_PANELS = "small panels"
     STILL_LEARNING = "still learning"
+
+
+#: The reasons in words, in the user's terminology.
+WHY_UNIDENTIFIED: dict[str, str] = {
+    Unidentified.SMALL_PANELS: (
+        "the rule of a single {decider} cannot be learned from so few {cases} (with as many "
+        "covariates it takes about {needed} of each)"
+    ),
+    Unidentified.STILL_LEARNING: (
+        "predictions of single {deciders} still improve with the number of {cases}"
+    ),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,20 +170,14 @@ class Noise:
                 f"{begin}{number('pattern', self.pattern)} {why_pattern}, "
                 f"{number('occasion', self.occasion)} {why_occasion}."
             )
+        assert self.reason is not None
+        why_not = USUAL.fill(WHY_UNIDENTIFIED[self.reason], needed=f"{self.patients_needed:,}")
         together = number("pattern_and_occasion", self.pattern_and_occasion)
         return (
             f"{begin}{together} {why_pattern} or {why_occasion}. These two cannot be told apart, "
-            f"because {self._why_not()}: at least {ends['pattern'][0]} are of the first kind, at "
+            f"because {why_not}: at least {ends['pattern'][0]} are of the first kind, at "
             f"most {ends['occasion'][1]} of the second."
         )
-
-    def _why_not(self) -> str:
-        if self.reason == Unidentified.SMALL_PANELS:
-            return (
-                f"a rule of each physician would take {self.patients_needed:,} patients of each "
-                "with these covariates"
-            )
-        return "predictions of single physicians still improve with the number of patients"
 
 
 @dataclass(frozen=True, kw_only=True)

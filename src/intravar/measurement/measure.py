@@ -12,7 +12,6 @@ from typing import Any
 
 import joblib
 import numpy as np
-import polars as pl
 from sklearn.base import clone
 
 from intravar.errors import errors_in, renamed
@@ -20,7 +19,6 @@ from intravar.estimators import METHODS, Estimator, make_estimator
 from intravar.estimators.base import REPEATS, Size, introduce
 from intravar.estimators.noise import Noise, noise_of
 from intravar.estimators.predictability import Predictability
-from intravar.inference.group import Group
 from intravar.measurement.cases import AlikeScale, cases_behind, pairs_behind
 from intravar.measurement.diagnostics import diagnose
 from intravar.measurement.grounds import appraise
@@ -210,7 +208,7 @@ def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:
         cases = cases_behind(main.evidence, prepared.observed, scale, pairs)
     with steps.step("diagnostics", 5):
         diagnostics = diagnose(prepared, main, pairs, rule.probability)
-    noise = _noise(steps, check, main, group)
+    noise = _noise(steps, check, main)
     unrecorded = None
     # Cases seen twice measure what is not recorded.
     if repeats is None and main.evidence.upper_limit and group is not None:
@@ -311,8 +309,8 @@ def _everybody(
         return with_everybody(learned, settings, steps.tell.part)
 
 
-def _noise(steps: _Steps, check: Check, main: Fitted, group: Group | None) -> Noise | None:
-    """Take noise apart; None with fewer than two physicians."""
+def _noise(steps: _Steps, check: Check, main: Fitted) -> Noise | None:
+    """Decompose noise; None with fewer than two physicians."""
     observed = check.prepared.observed
     if len(observed.physicians) < 2:
         return None
@@ -323,26 +321,7 @@ def _noise(steps: _Steps, check: Check, main: Fitted, group: Group | None) -> No
             random = stream(0, "noise", "panels")
             panels = some_panels(list(observed.panels), MOST_FOR_NOISE, random)
             observed = observed.take(np.sort(np.concatenate(panels)))
-        noise = noise_of(observed, seed=check.request.random_state)
-    if group is None or not main.evidence.upper_limit:
-        return noise
-    return beside_bound(noise, group.discordance)
-
-
-def beside_bound(noise: Noise, bound: float) -> Noise:
-    """Return noise whose occasion is the bound of all: one figure for one thing.
-
-    Both say how often one physician would decide differently on another occasion, or for reasons
-    that are not recorded. With one figure for it nobody disagrees less with another physician than
-    with oneself.
-    """
-    shift = bound / 2 - noise.occasion
-    moved = pl.col("component").is_in(["occasion", "system"])
-    table = noise.table.with_columns(
-        pl.when(moved).then((pl.col(end) + shift).clip(0.0)).otherwise(end).alias(end)
-        for end in ("value", "low", "high")
-    )
-    return replace(noise, system=noise.system + shift, occasion=bound / 2, table=table)
+        return noise_of(observed, seed=check.request.random_state)
 
 
 def fit_method(

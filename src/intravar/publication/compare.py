@@ -26,7 +26,7 @@ from intravar.publication.group import FINE, GROUP_DIGITS
 from intravar.publication.hiding import FEWEST_PATIENTS, coarse_step, fraction
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
 from intravar.publication.results import Decision, Figure, JointRow, Published, frame_of
-from intravar.publication.sentences import SURE, saying
+from intravar.publication.sentences import SURE, comparable_parts, saying
 from intravar.request import MATTERS, Request, in_section
 from intravar.table_files import read_parquet
 from intravar.tables import MOST_DISCORDANCE, is_upper_limit
@@ -206,15 +206,17 @@ def _one(pair: _Pair, decision: str | None) -> Comparison:
     rows = _changed("discordance", chosen[1].compared, means, step, claim, exact)
     noise = [each.group.noise for each in chosen if each.group and each.group.noise]
     finest = sum(_step([each], asked) for each, asked in zip(chosen, requests, strict=True))
-    why = {"system": SEEN_BY_TWO} | {name: f"because {of}" for name, of in WHY_DIFFERENT.items()}
-    for name, of in why.items() if len(noise) == len(chosen) else ():
+    names = comparable_parts(noise) if len(noise) == len(chosen) else ()
+    why = {name: f"because {WHY_DIFFERENT[name]}" for name in names}
+    if why:
+        why = {"system": SEEN_BY_TWO} | why
+    for name, of in why.items():
         parts = [getattr(each, name) for each in noise]
         # The whole is a sum of three rounded parts.
         far = max(step, finest) * (2 if name == "system" else 1)
-        read = claim if name in ("system", "occasion") else "about"
         # As shares of pairs they are twice as large. Private folders keep no parts of noise.
         kept = None if exact is None else ()
-        rows += _changed(name, pair.stored[1].words.fill(of), parts, far, read, kept, times=2)
+        rows += _changed(name, pair.stored[1].words.fill(of), parts, far, "about", kept, times=2)
     tables = exact or [each.table for each in chosen]
     return _compared(pair, tables, rows, [[each] for each in chosen], claim)
 

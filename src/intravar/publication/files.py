@@ -32,11 +32,12 @@ from intravar.request import Request, fields_of
 from intravar.table_files import read_parquet
 
 #: Raised by a release whose files have other fields than those of the one before.
-SCHEMA = 3
+SCHEMA = 4
 #: What is different about the files of earlier releases.
 EARLIER = {
     1: "it tells ranges in words, and this version as two numbers",
     2: "it keeps checks and diagnostics in other files, and this version in the summary",
+    3: "it always splits noise into pattern and occasion, and this version only where they can be",
 }
 WHAT = "measurement"
 SUMMARY = "summary.json"

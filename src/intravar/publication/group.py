@@ -14,6 +14,7 @@ import numpy as np
 from scipy.stats import norm
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.estimators.noise import MOST_VARIANCE
 from intravar.estimators.noise import Noise as MeasuredNoise
 from intravar.inference.group import Group as MeasuredGroup
 from intravar.inference.group import group_of
@@ -159,7 +160,7 @@ def published_group(
         # Nobody has a figure with fewer patients than are asked for.
         needed=whole.needed and hiding.two_digits(max(whole.needed, request.min_panel)),
         explained=explained,
-        noise=published_noise(measurement.components, step, mean.value if limit else None),
+        noise=published_noise(measurement.components, step),
         contradiction=hiding.fraction(contradiction, digits),
         share_not_inconsistency=hiding.fraction(rest, digits),
         with_rate=hiding.fraction(with_rate, 1),
@@ -244,25 +245,32 @@ def step_over_all(measurement: Measurement) -> float:
     return hiding.coarse_step(n, measurement.request.smallest_cell)
 
 
-def published_noise(
-    noise: MeasuredNoise | None, step: float, bound: float | None = None
-) -> Noise | None:
-    """Return the parts of noise, rounded once: as shares of pairs, which are twice as large.
+def published_noise(noise: MeasuredNoise | None, step: float) -> Noise | None:
+    """Return the components of noise, rounded once.
 
-    `bound` is the figure of all, as it is told: occasion is the same thing. Nothing is told where
-    there is none, or where the step is coarse.
+    As shares of pairs they are twice as large. They are left out where the step is coarse.
     """
     if noise is None or step > COARSEST_NOISE:
         return None
     half = (max(step, 0.01) if step > 1e-6 else step) / 2
     rows = noise.table.select("component", "value", "low", "high").iter_rows()
-    parts = {name: hiding.rounded_figure(ends, half) for name, *ends in rows}
-    if bound is not None:
-        parts["occasion"] = _at(round(bound / 2, 6), parts["occasion"])
-    values = [parts[name].value for name in ("level", "pattern", "occasion")]
-    if None not in values:
-        parts["system"] = _at(round(sum(value or 0.0 for value in values), 6), parts["system"])
-    return Noise(**parts)
+    figures = {name: _possible(hiding.rounded_figure(ends, half)) for name, *ends in rows}
+    pattern, occasion = figures["pattern"].value, figures["occasion"].value
+    if pattern is not None and occasion is not None:
+        both = figures["pattern_and_occasion"]
+        figures["pattern_and_occasion"] = _at(round(pattern + occasion, 6), both)
+    parts = (figures["level"].value, figures["pattern_and_occasion"].value)
+    figures["system"] = _at(round(sum(part or 0.0 for part in parts), 6), figures["system"])
+    return Noise(
+        **figures,
+        reason=None if noise.reason is None else str(noise.reason),
+        patients_needed=noise.patients_needed,
+    )
+
+
+def _possible(figure: Figure) -> Figure:
+    """Return a component whose rounded ends are not beyond the largest variance."""
+    return replace(figure, high=min(figure.high or 0.0, MOST_VARIANCE))
 
 
 def _at(value: float, figure: Figure) -> Figure:

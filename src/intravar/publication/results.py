@@ -217,12 +217,26 @@ class Figure(Record):
 
 
 class Noise(Record):
-    """Why two deciders decide differently for one patient: system = level + pattern + occasion."""
+    """Why two deciders decide differently for one patient: system = level + pattern + occasion.
+
+    Where pattern and occasion are not identified, they have no value, and their ends are the least
+    and the most that the data allow; `reason` says why, `patients_needed` how many patients of each
+    decider a personal rule takes.
+    """
 
     system: Annotated[Figure, RULES.noise]
     level: Annotated[Figure, RULES.noise]
     pattern: Annotated[Figure, RULES.noise]
     occasion: Annotated[Figure, RULES.noise]
+    pattern_and_occasion: Annotated[Figure, RULES.noise]
+    reason: Annotated[str | None, "one of two reasons, over all patients"] = None
+    patients_needed: Annotated[int, "follows from the number of columns"] = 0
+
+    @property
+    def parts(self) -> dict[str, Figure]:
+        """Parts that add up to the whole, by name: pattern and occasion together or apart."""
+        split = ("pattern", "occasion") if self.reason is None else ("pattern_and_occasion",)
+        return {name: getattr(self, name) for name in ("level", *split)}
 
 
 class Group(Record):

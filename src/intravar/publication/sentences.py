@@ -11,7 +11,16 @@ from intravar.measurement.sentences import (
     differences_sentence,
 )
 from intravar.measurement.verdict import SAID
-from intravar.publication.results import Figure, Group, Joint, LeftOut, Location, Review, Strata
+from intravar.publication.results import (
+    Figure,
+    Group,
+    Joint,
+    LeftOut,
+    Location,
+    Noise,
+    Review,
+    Strata,
+)
 from intravar.request import MATTERS
 from intravar.tables import hundred, hundredths, is_upper_limit, number
 from intravar.wording import USUAL, Sentence, Words, declared_in
@@ -184,12 +193,33 @@ def course_lines(published: Strata, words: Words = USUAL, claim: str = "about") 
     if first.noise is None or last.noise is None:
         return lines
     parts = []
-    for part, why in WHY_DIFFERENT.items():
-        both = (getattr(each.noise, part).value or 0.0 for each in (first, last))
-        shares = ", then ".join(hundred(2 * each) for each in both)
-        parts.append(f"{shares}, because {words.fill(why)}")
+    for name in comparable_parts([first.noise, last.noise]):
+        both = [getattr(period.noise, name) for period in (first, last)]
+        shares = ", then ".join(component_in_words(figure) for figure in both)
+        parts.append(f"{shares}, because {words.fill(WHY_DIFFERENT[name])}")
     when = {"first": first.stratum, "last": last.stratum, "seen": words.fill(SEEN_BY_TWO)}
     return [*lines, say("noise", parts="; ".join(parts), **when)]
+
+
+def comparable_parts(noises: Sequence[Noise]) -> tuple[str, ...]:
+    """Return the names of the parts of noise that add up to the whole in each of several."""
+    unsplit = [noise for noise in noises if noise.reason is not None]
+    return tuple((*unsplit, *noises)[0].parts)
+
+
+def component_in_words(figure: Figure) -> str:
+    """Return a component of noise with its interval, of 100 patients seen by two deciders.
+
+    Examples
+    --------
+    >>> component_in_words(Figure(0.151, 0.14, 0.16)), component_in_words(Figure(0.001, 0.0, 0.01))
+    ('30 [28, 32]', 'fewer than 1 [0, 2]')
+    """
+    shown = round(200 * (figure.value or 0.0))
+    number = f"{shown}" if shown else "fewer than 1"
+    if figure.low is None or figure.high is None:
+        return number
+    return f"{number} [{200 * figure.low:.0f}, {200 * figure.high:.0f}]"
 
 
 def joint_lines(joint: Joint, words: Words = USUAL) -> list[str]:

@@ -137,8 +137,7 @@ def published_strata(
             hiding.rounded_figure([row[end] for end in ends], by, most=top)
             for ends in (("discordance", "low", "high"), ("alike", "alike_low", "alike_high"))
         )
-        bound = None if top is None else as_it_is.value
-        parts = published_noise((noise or {}).get(name), step(row["n_patients"], 0.001), bound)
+        parts = published_noise((noise or {}).get(name), step(row["n_patients"], 0.001))
         rate = hiding.coarse(row["rate"], by)
         return Stratum(name, rate, as_it_is, Figure() if differ != differ else alike, parts)
 

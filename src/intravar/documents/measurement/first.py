@@ -1,19 +1,26 @@
 """The first screen: the verdict, the figure, every decider as a dot, where it lies, what next."""
 
 import math
+from dataclasses import replace
 from statistics import median
 
 from intravar.documents import blocks
 from intravar.documents.blocks import Block, Bullets, Figure, Note, Paragraph, Section, told
 from intravar.documents.charts import Drawing
 from intravar.documents.measurement import deciders
+from intravar.estimators.noise import WHY_UNIDENTIFIED
 from intravar.measurement import sentences
 from intravar.measurement.verdict import LITTLE_EXPLAINED, NOTHING, UNRANKED
 from intravar.publication.group import FINE, GROUP_DIGITS
 from intravar.publication.hiding import coarse_step
-from intravar.publication.results import Decision, Group
+from intravar.publication.results import Decision, Group, Noise
 from intravar.publication.results import Figure as Share
-from intravar.publication.sentences import differences_line, location_lines, review_sentence
+from intravar.publication.sentences import (
+    component_in_words,
+    differences_line,
+    location_lines,
+    review_sentence,
+)
 from intravar.tables import hundred, hundredths, is_upper_limit
 from intravar.wording import Words, agree, capital
 
@@ -261,10 +268,10 @@ def next_steps(decision: Decision, words: Words) -> list[str]:
         above = [each for each in funnel.outside if each.level > funnel.limits.middle]
         who = (above or funnel.outside)[0].row.physician
         steps.append(told("step_above" if above else "step_below", words, who=who))
-    if parts := noise_parts(decision):
-        largest = max(parts, key=parts.__getitem__)
-        remedy = words.fill(NOISE[largest]["remedy"])
-        steps.append(f"{remedy} ({_in_whole(parts[largest])} of 100).")
+    if (component := largest_component(decision)) is not None:
+        name, figure = component
+        remedy = words.fill(NOISE[name]["remedy"])
+        steps.append(f"{remedy} ({component_in_words(figure)} of 100).")
     weights = list(decision.rule.importance.items())[:3]
     named = [words.label(name) for name, weight in weights if weight >= TELLS]
     if named and decision.rule.auc is not None and (explained is None or explained >= SOME_RULE):
@@ -275,43 +282,81 @@ def next_steps(decision: Decision, words: Words) -> list[str]:
     return steps
 
 
-def noise_parts(decision: Decision) -> dict[str, float]:
-    """Return how many of a hundred cases each part of noise makes; none where it is not known."""
+def noise_of_all(decision: Decision) -> Noise | None:
+    """Return the noise of all together; None where there is hardly any, or it is not known."""
     noise = None if decision.group is None else decision.group.noise
-    values = {} if noise is None else {name: getattr(noise, name).value for name in NOISE}
-    if noise is None or None in values.values():
-        return {}
-    parts = {name: 200 * value for name, value in values.items()}
-    return parts if sum(parts.values()) >= 1 else {}
+    if noise is None or None in [figure.value for figure in noise.parts.values()]:
+        return None
+    return noise if 200 * (noise.system.value or 0.0) >= 1 else None
 
 
-def _in_whole(of_hundred: float) -> str:
-    return "fewer than 1" if round(of_hundred) == 0 else f"{round(of_hundred)}"
+def largest_component(decision: Decision) -> tuple[str, Share] | None:
+    """Return the component that is larger than each of the others, and its name.
+
+    The least that the data allow of it must exceed the most that they allow of the others. None
+    where the data do not tell which is the largest.
+    """
+    noise = noise_of_all(decision)
+    if noise is None:
+        return None
+    figures = {name: getattr(noise, name) for name in ("level", "pattern", "occasion")}
+    for name, figure in figures.items():
+        others = [other for key, other in figures.items() if key != name]
+        ends = [figure.low, *(other.high for other in others)]
+        if figure.value is None or None in ends:
+            continue
+        if figure.low > max(other.high for other in others):
+            return name, figure
+    return None
 
 
 def noise_blocks(decision: Decision, words: Words) -> list[Paragraph | Figure]:
     """Return how many cases two deciders would decide differently, and why, as a bar in parts."""
-    parts = noise_parts(decision)
-    if not parts:
+    noise = noise_of_all(decision)
+    if noise is None:
         return []
     # The figure above may be that of eligible cases alone.
     every = ", eligible or not," if "eligible" in decision.compared else ""
-    n = sum(map(round, parts.values()))
-    # The parts are estimates; "at most" stands before the upper end of an interval only.
-    sentence = told("noise", words, every=every, claim="about", n=n)
-    picture, at, key, reasons = Drawing(*BAR), 0.0, [], []
+    parts = {name: 200 * (figure.value or 0.0) for name, figure in noise.parts.items()}
+    total = replace(noise.system, value=sum(map(round, parts.values())) / 200)
+    sentence = told("noise", words, every=every, n=component_in_words(total))
+    picture = Drawing(*BAR)
+    at = 0.0
+    key = []
+    reasons = []
     for name, of_hundred in parts.items():
-        kind, shown = NOISE[name]["look"], _in_whole(of_hundred)
+        look = NOISE[name]["look"]
+        shown = component_in_words(getattr(noise, name))
         why = words.fill(sentences.WHY_DIFFERENT[name])
         across = BAR[0] * of_hundred / sum(parts.values())
-        picture.box((at, 0), (max(across - 2, 1), BAR[1]), f"{shown} of 100: {why}", kind)
+        picture.box((at, 0), (max(across - 2, 1), BAR[1]), f"{shown} of 100: {why}", look)
         if across > 24:
-            picture.write(shown, (at + across / 2 - 1, BAR[1] / 2), f"on-{kind}")
+            number = f"{round(of_hundred)}" if round(of_hundred) else "fewer than 1"
+            picture.write(number, (at + across / 2 - 1, BAR[1] / 2), f"on-{look}")
         at += across
-        key.append((kind, f"{shown}: {why}"))
+        key.append((look, f"{shown}: {why}"))
         reasons.append(f"{shown} because {why}")
     text = f"{sentence} {'; '.join(reasons)}."
-    return [Paragraph(sentence), blocks.charted("noise", words, picture, key=key, text=text)]
+    apart = _unsplit(noise, words)
+    text += f" {apart}" if apart else ""
+    chart = blocks.charted("noise", words, picture, key=key, text=text)
+    return [Paragraph(sentence), chart, *([Paragraph(apart)] if apart else [])]
+
+
+def _unsplit(noise: Noise, words: Words) -> str:
+    """Return why pattern and occasion are not told apart; empty where they are."""
+    if noise.reason is None:
+        return ""
+    least = math.floor(200 * (noise.pattern.low or 0.0) + 1e-6)
+    most = math.ceil(200 * (noise.occasion.high or 0.0) - 1e-6)
+    return told(
+        "unsplit",
+        words,
+        n=round(200 * (noise.pattern_and_occasion.value or 0.0)),
+        why=words.fill(WHY_UNIDENTIFIED[noise.reason], needed=f"{noise.patients_needed:,}"),
+        least=least,
+        most=most,
+    )
 
 
 def hundred_pairs(decision: Decision, words: Words) -> Figure | None:
