@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks._cohorts import Case
 from intravar.estimators import METHODS, Estimator
+from intravar.estimators.assumptions import ANCHORED
 from intravar.estimators.evidence import EligibleRates, Predictions
 from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.grounds import rule_strength
@@ -24,7 +25,6 @@ from intravar.measurement.halves import compare_halves
 from intravar.measurement.measure import fit_method
 from intravar.measurement.result import OneDecision
 from intravar.measurement.rule import suggest_rule
-from intravar.measurement.verdict import ANCHORED
 from intravar.measurement.wider.beyond import with_everybody
 from intravar.preparation.check import checked
 from intravar.request import Request

@@ -31,6 +31,7 @@ from benchmarks._quick import Quick
 from benchmarks._worlds import worlds
 from intravar.arrays import FloatArray
 from intravar.estimators import METHODS
+from intravar.estimators.assumptions import LITTLE_EXPLAINED
 from intravar.estimators.evidence import Decisions, EligibleRates, Evidence, Pairs, Predictions
 from intravar.inference import Interval
 from intravar.inference.group import any_two
@@ -38,7 +39,7 @@ from intravar.latent.rates import Anchors
 from intravar.measurement.grounds import Appraisal, concluded
 from intravar.measurement.halves import Halves
 from intravar.measurement.scores import Scores
-from intravar.measurement.verdict import LITTLE_EXPLAINED, UNRANKED, Grounds
+from intravar.measurement.verdict import UNRANKED, Grounds
 from intravar.request import Request
 
 #: Rank correlation with the truth from which on an order is one.

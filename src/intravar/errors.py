@@ -43,6 +43,10 @@ if hasattr(errno, "EDQUOT"):
 _FOREIGN = re.compile(r"\(os error (\d+)\)")
 
 
+class AssumptionWarning(UserWarning):
+    """The data do not meet an assumption of the latent rule: its scores may be far off."""
+
+
 class InputError(ValueError):
     """The input cannot be used; the message names what, and what to do about it.
 

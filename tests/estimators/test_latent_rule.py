@@ -10,7 +10,13 @@ from scipy.stats import spearmanr
 
 import intravar
 from intravar.errors import InputError
-from intravar.estimators.latent_rule import AnchorWarning, LatentRule
+from intravar.estimators.assumptions import Violation
+from intravar.estimators.latent_rule import (
+    AnchorWarning,
+    AssumptionWarning,
+    LatentRule,
+    OwnRulesWarning,
+)
 from intravar.latent.rule_learners import BoostedTrees, SplineLogit
 from intravar.study.simulation import Scenario, ThresholdRule, find_condition
 from intravar.study.simulation.physicians import FiveGroups
@@ -188,3 +194,32 @@ def test_intervals_cover_at_their_rate(condition):
         d_star = truth_of(drawn)["d_star"].to_numpy()
         hits.append(np.mean((found.low_ <= d_star) & (d_star <= found.high_)))
     assert 0.93 <= np.mean(hits) <= 0.97
+
+
+def coin_tossers(n_physicians=8, panel=150, seed=0):
+    """Physicians who decide by rates of their own, whatever the covariates are."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n_physicians * panel, 3))
+    rate = np.repeat(random.uniform(0.3, 0.7, n_physicians), panel)
+    y = (random.random(len(rate)) < rate).astype(int)
+    return X, y, np.repeat([f"P{number}" for number in range(n_physicians)], panel)
+
+
+def test_it_warns_where_no_rule_is_found():
+    with pytest.warns(AssumptionWarning, match="no rule was found"):
+        model = LatentRule().fit(*coin_tossers())
+    assert model.assumptions_.violations == (Violation.NO_RULE,)
+    assert "no rule" in repr(model.assumptions_)
+
+
+def test_it_does_not_warn_in_the_world_that_it_assumes():
+    cohort = intravar.simulate("score2", n_patients=3000, n_physicians=10, random_state=300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", AssumptionWarning)
+        model = LatentRule().fit(*cohort.observed())
+    assert model.assumptions_.met
+
+
+def test_warnings_of_single_assumptions_are_caught_as_one_class():
+    assert issubclass(AnchorWarning, AssumptionWarning)
+    assert issubclass(OwnRulesWarning, AssumptionWarning)

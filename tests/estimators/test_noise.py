@@ -84,7 +84,9 @@ DRAWS = range(1_000, 1_005)
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_in_95_of_100_draws() -> None:
-    held = {component: [] for component in ("system", "level", "pattern", "occasion")}
+    held: dict[str, list[bool]] = {
+        component: [] for component in ("system", "level", "pattern", "occasion")
+    }
     held_where_split: list[bool] = []
     for rules, n_physicians, panel, n_covariates in MUST_SPLIT + MUST_NOT_SPLIT + MAY_SPLIT:
         for seed in DRAWS:

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from intravar.errors import InputError
+from intravar.errors import AssumptionWarning, InputError
+from intravar.estimators.assumptions import CONSEQUENCES, Assumptions, Violation, check_assumptions
 from intravar.estimators.base import CommonEstimator, Size, Work
 from intravar.estimators.evidence import EligibleRates, Estimand
 from intravar.inference.intervals import Interval
@@ -19,10 +20,10 @@ from intravar.observed import Observed
 from intravar.panels import Layout
 from intravar.wording import Sentence
 
-__all__ = ["AnchorWarning", "LatentRule", "OwnRulesWarning"]
+__all__ = ["AnchorWarning", "AssumptionWarning", "LatentRule", "OwnRulesWarning"]
 
 
-class OwnRulesWarning(UserWarning):
+class OwnRulesWarning(AssumptionWarning):
     """Physicians follow rules of their own, and no rule known here explains their decisions."""
 
 
@@ -92,6 +93,10 @@ class LatentRule(CommonEstimator):
         a contest with rules of their own, of everybody in it on the first fold.
     anchors_
         What pins the level of the rates, and the range of scores that fit equally well.
+    assumptions_
+        What the data say of the assumptions (:class:`intravar.estimators.assumptions.Assumptions`);
+        an `AssumptionWarning` names those that are violated. None of physicians who were read and
+        not fitted.
     prior_high_, prior_low_
         Estimated Beta priors of the rates.
     log_likelihood_, converged_
@@ -131,6 +136,27 @@ class LatentRule(CommonEstimator):
     anchor_share: float = 0.2
     random_state: int = 0
     n_jobs: int | None = None
+
+    def _fit(self, observed: Observed) -> None:
+        super()._fit(observed)
+        assumptions = check_assumptions(
+            self.evidence(observed), observed, self.score_, self._interval(0.95), self.random_state
+        )
+        self.assumptions_: Assumptions | None = assumptions
+        # These two have warnings of their own.
+        found = [
+            violation
+            for violation in assumptions.violations
+            if violation not in (Violation.OWN_RULES, Violation.FEW_CLEAR)
+        ]
+        if found:
+            listed = "; ".join(CONSEQUENCES[violation] for violation in found)
+            warnings.warn(
+                f"the data do not meet the assumptions of the latent rule: {listed}. The scores "
+                "may be wrong by a factor of two or more; use Predictability, or see assumptions_",
+                AssumptionWarning,
+                stacklevel=4,
+            )
 
     def _learn(self, observed: Observed) -> tuple[LatentCommon, HandedIn]:
         if self.n_folds < 3:
@@ -179,6 +205,7 @@ class LatentRule(CommonEstimator):
             panels = common.layout.panels(observed)
             read = common.read(panels, self.within, self.random_state)
             handed_in = np.zeros(panels.n_patients, dtype=np.int64), panels, read
+        self.assumptions_ = None
         fold, panels, read = handed_in
         for name, value in common.facts.items():
             setattr(self, name, value)

@@ -18,6 +18,7 @@ from scipy.special import digamma, expit, logit, polygamma
 from scipy.stats import norm
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.errors import AssumptionWarning
 from intravar.inference.intervals import Interval, share_interval
 from intravar.observed import Observed
 
@@ -297,7 +298,7 @@ NEAR = 0.05
 N_SCALES, LEAST_CONTRAST = 21, 0.05
 
 
-class AnchorWarning(UserWarning):
+class AnchorWarning(AssumptionWarning):
     """Few patients are surely eligible or surely not: the level of the scores is not pinned."""
 
 

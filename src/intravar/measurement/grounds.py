@@ -10,6 +10,7 @@ import polars as pl
 
 from intravar.arrays import FloatArray
 from intravar.estimators import Estimator
+from intravar.estimators.assumptions import ANCHORED, anchored_over_limits
 from intravar.estimators.evidence import Evidence
 from intravar.estimators.predictability import Dependence, dependence_between_rows
 from intravar.inference import Interval
@@ -20,7 +21,7 @@ from intravar.measurement.diagnostics import case_mix
 from intravar.measurement.halves import Halves, compare_halves, falls, holding, own_interval, widen
 from intravar.measurement.rule import SuggestedRule
 from intravar.measurement.scores import Fitted, Scores, rank_counts, result_table, without_ranks
-from intravar.measurement.verdict import ANCHORED, RULE_FOUND, Grounds, Verdict, judge
+from intravar.measurement.verdict import RULE_FOUND, Grounds, Verdict, judge
 from intravar.observed import Observed
 from intravar.preparation.check import Check
 from intravar.request import Request
@@ -60,10 +61,7 @@ def appraise(check: Check, fitted: Mapping[str, Fitted], rule: SuggestedRule) ->
             warnings.simplefilter("ignore")  # what it warns of was said of the whole
             halves = compare_halves(main.estimator, observed, request.random_state)
     leaks = tuple(each.column for each in check.prepared.leaks if each.certain)
-    anchors, over_limits = main.evidence.anchors, float("inf")
-    # Without clear cases the answer would be chance.
-    if anchors is not None and anchors.clear >= ANCHORED:
-        over_limits = main.evidence.over_limits(observed, request.random_state)
+    over_limits = anchored_over_limits(main.evidence, observed, request.random_state)
     grounds = Grounds(
         main.evidence,
         None,

@@ -14,7 +14,7 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
-from intravar.errors import errors_in, renamed
+from intravar.errors import AssumptionWarning, errors_in, renamed
 from intravar.estimators import METHODS, Estimator, make_estimator
 from intravar.estimators.base import REPEATS, Size, introduce
 from intravar.estimators.noise import Noise, noise_of
@@ -341,5 +341,7 @@ def fit_method(
     evidence = estimator.evidence(observed)
     fitted = Fitted(estimator, evidence, scores_of(estimator, evidence, observed))
     # What a warning says is kept as it was given: a sentence can be said in other words.
-    messages = [(getattr(each.message, "args", None) or (each.message,))[0] for each in caught]
+    # The verdict gives the reasons that this one names.
+    told = [each for each in caught if each.category is not AssumptionWarning]
+    messages = [(getattr(each.message, "args", None) or (each.message,))[0] for each in told]
     return fitted, sorted({each if isinstance(each, str) else str(each) for each in messages})

@@ -15,6 +15,7 @@ import polars as pl
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
+from intravar.estimators.assumptions import DETERMINED
 from intravar.estimators.evidence import Evidence, RepeatedCases
 from intravar.inference import Interval, assess
 from intravar.inference.intervals import share_interval
@@ -22,7 +23,7 @@ from intravar.inference.ranking import rank_correlation
 from intravar.inference.shrinkage import Scale, panel_sizes
 from intravar.measurement.columns import typed
 from intravar.measurement.sentences import ESTIMATE_OF_LIMIT, about
-from intravar.measurement.verdict import DETERMINED, UNRANKED, RankCounts
+from intravar.measurement.verdict import UNRANKED, RankCounts
 from intravar.observed import Observed
 from intravar.preparation.decisions import too_small
 from intravar.preparation.prepare import Prepared

@@ -3,7 +3,8 @@
 Figures are shares between 0 and 1, said as "of 100".
 """
 
-from intravar.measurement.verdict import LITTLE_EXPLAINED, SAID
+from intravar.estimators.assumptions import LITTLE_EXPLAINED
+from intravar.measurement.verdict import SAID
 from intravar.tables import hundred, is_upper_limit
 from intravar.wording import Sentence
 

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import norm
 
+from intravar.estimators.assumptions import Assumptions, Violation
 from intravar.estimators.evidence import Evidence
 from intravar.estimators.predictability import Dependence
 from intravar.inference.group import RANKABLE, Group
@@ -31,8 +32,6 @@ UNRANKED: tuple[Level, ...] = ("group only", NOTHING)
 
 #: Standard errors by which covariates must improve the prediction of decisions.
 RULE_FOUND = 4.0
-#: Share of how decisions vary that the record must explain for physicians to be ranked.
-LITTLE_EXPLAINED = 0.1
 #: Share from which on a low rate can be told from consistency: an order that is also that of the
 #: rates may stand.
 ENOUGH_EXPLAINED = 1 / 6
@@ -51,17 +50,11 @@ COMPARABLE = 0.5
 AGREE = 0.3
 #: Share of physicians whose halves must have overlapping intervals.
 OVERLAP = 0.9
-#: Median width of the range of levels that fit equally well, up to which a level is determined.
-DETERMINED = 0.1
-#: Share of the eligible, and of the others, who must be clear cases.
-ANCHORED = 0.2
 #: Share of the physicians with a figure who must have a rank.
 SHARE_RANKED = 0.5
 #: Median width of the 95 % intervals of ranks, as a share of all ranks, up to which they say enough
 #: about who comes before whom; `python -m benchmarks rankwidths` shows where that is.
 WIDEST_RANKS = 0.85
-#: Gain in held-out log-likelihood of own rates over own limits, above which rates are told apart.
-OVER_LIMITS = 0.0
 #: Reasons that are told, the gravest.
 MOST_REASONS = 3
 NOT_DEPENDENT = Dependence()
@@ -219,13 +212,20 @@ def _tests(
     several, little = group.n_physicians > 1, group.differences == "less than matters"
     learned = several and evidence.learned  # what was counted needs no halves
     like_rates = figures["with_rates"] >= SAME_AS_RATES or figures["by_chance"] >= SAME_BY_CHANCE
-    few_clear = evidence.anchors is not None and evidence.anchors.clear < ANCHORED
+    violated = Assumptions(
+        explained=figures["explained"],
+        follows=evidence.follows,
+        clear=1.0 if evidence.anchors is None else evidence.anchors.clear,
+        differ=group.differ,
+        over_limits=grounds.over_limits,
+        width=figures["width"],
+    ).violations
     against_ranks = {
         "dependent rows": grounds.dependence.detected,
         "rate alone": evidence.by_rate,
         "no rule": not evidence.by_rate and not rule,
-        "little explained": rule and figures["explained"] < LITTLE_EXPLAINED,
-        "own rules": rule and not evidence.follows,
+        "little explained": rule and Violation.LITTLE_EXPLAINED in violated,
+        "own rules": rule and Violation.OWN_RULES in violated,
         "one": not several,
         "less than matters": several and little,
         "chance": several and not little and not group.differ,
@@ -234,14 +234,14 @@ def _tests(
         "rates": like_rates and figures["explained"] < ENOUGH_EXPLAINED,
         "patients": figures["with_patients"] >= SAME_AS_PATIENTS,
         "case mix": grounds.case_mix < COMPARABLE,
-        "few clear": few_clear,
-        "lenient": not few_clear and group.differ and grounds.over_limits <= OVER_LIMITS,
+        "few clear": Violation.FEW_CLEAR in violated,
+        "lenient": Violation.LENIENT in violated,
         "methods": figures["agreement"] < AGREE,
     }
     against_levels = {
         "overlap": halves is not None and halves.overlap < OVERLAP,
         "matching": evidence.caliper is not None,
-        "not determined": figures["width"] > DETERMINED,
+        "not determined": Violation.NOT_DETERMINED in violated,
     }
     limits, compared = evidence.upper_limit, halves is not None
     for_all = {

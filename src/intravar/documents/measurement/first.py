@@ -8,9 +8,10 @@ from intravar.documents import blocks
 from intravar.documents.blocks import Block, Bullets, Figure, Note, Paragraph, Section, told
 from intravar.documents.charts import Drawing
 from intravar.documents.measurement import deciders
+from intravar.estimators.assumptions import LITTLE_EXPLAINED
 from intravar.estimators.noise import WHY_UNIDENTIFIED
 from intravar.measurement import sentences
-from intravar.measurement.verdict import LITTLE_EXPLAINED, NOTHING, UNRANKED
+from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication.group import FINE, GROUP_DIGITS
 from intravar.publication.hiding import coarse_step
 from intravar.publication.results import Decision, Group, Noise
