@@ -54,11 +54,16 @@ def explained_sentence(share: float) -> str:
     Examples
     --------
     >>> explained_sentence(0.43)
-    'What is recorded explains 43 % of how decisions vary.'
+    'What could be learned from the record with these patients explains 43 % of how decisions vary.'
     """
-    begin = f"What is recorded explains {hundred(max(share, 0.0))} % of how decisions vary"
+    begin = (
+        "What could be learned from the record with these {cases} explains "
+        f"{hundred(max(share, 0.0))} % of how decisions vary"
+    )
     enough = share >= LITTLE_EXPLAINED
-    return f"{begin}." if enough else Sentence(SAID["little_explained"], begin=begin)
+    if enough:
+        return Sentence(f"{begin}.")
+    return Sentence(SAID["little_explained"].replace("{begin}", begin))
 
 
 def differences_sentence(

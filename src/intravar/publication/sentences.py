@@ -121,7 +121,7 @@ def review_lines(review: Review, words: Words = USUAL) -> list[str]:
     """Say what else a review found, one sentence each."""
     say = saying("review", words)
     left = say("left", n=review.n_left) if review.n_left else ""
-    lines = [say("judged", n=review.n_pairs, left=left)]
+    lines = [say("judged", n=review.n_pairs, left=left), say("strict")]
     if review.step > 0.01:  # finer rounding needs no word
         lines.append(say("rounded", step=hundred(review.step)))
     if review.explained is not None:
