@@ -9,11 +9,10 @@ import polars as pl
 
 import intravar
 from intravar.arrays import FloatArray, IntArray
-from intravar.estimators import Estimator
 from intravar.measurement.measure import fit_method
 from intravar.measurement.result import OneDecision
 from intravar.measurement.wider.beyond import with_patients
-from intravar.measurement.wider.strata import Strata, compare_strata, learn_dated
+from intravar.measurement.wider.strata import Strata, compare_strata
 from intravar.preparation.check import checked
 from intravar.publication.sentences import SURE
 from intravar.publication.strata import published_strata
@@ -92,9 +91,7 @@ def _predicted(request: Request, table: pl.DataFrame) -> OneDecision:
     check = checked(table, request)
     prepared, name = check.prepared, intravar.Predictability.name
     fitted, _ = fit_method(name, prepared.observed, 0)
-    assert isinstance(fitted.estimator, Estimator)
-    dated = learn_dated(fitted.estimator, prepared) if "date" in prepared.dealt else None
-    return with_patients(OneDecision(check, {name: fitted}, predicting=fitted, dated=dated))
+    return with_patients(OneDecision(check, {name: fitted}, predicting=fitted))
 
 
 def _held(strata: Strata, truth: FloatArray) -> dict[str, float]:

@@ -134,6 +134,8 @@ class Observed:
     patients_known: bool = False
     categories: IntArray | None = None
     category_names: tuple[str, ...] = ()
+    #: Days since 1970 when every decision was made, NaN where it is not known; None without dates.
+    time: FloatArray | None = None
     _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -147,12 +149,13 @@ class Observed:
         keep_missing: bool = False,
         patient: Any = None,
         categories: Mapping[str, IntArray] | None = None,
+        time: FloatArray | None = None,
     ) -> Observed:
         """Check the input of `fit` and bring it into shape: arrays, lists, frames.
 
         Missing covariates are refused unless they are kept, as NaN. `patient` identifies the
-        patient of every row, if patients may have several rows. `categories` has the number of
-        every row's level, by name of the category.
+        patient of every row, if patients may have several rows; `categories` has the number of
+        every row's level, by name of the category; `time` is the day of every decision.
         """
         covariates, names = _covariates(X, keep_missing)
         _refuse_other_order({"X": X, "y": y, "physician": physician})
@@ -180,6 +183,7 @@ class Observed:
             patients_known=patient is not None,
             categories=np.column_stack(list(categories.values())) if categories else None,
             category_names=tuple(categories or ()),
+            time=time,
         )
 
     def __len__(self) -> int:
@@ -196,6 +200,7 @@ class Observed:
             named=self.named[present],
             patient=None if self.patient is None else self.patient[rows],
             categories=None if self.categories is None else self.categories[rows],
+            time=None if self.time is None else self.time[rows],
             _learned={},
         )
 

@@ -383,7 +383,9 @@ class Layout:
         )
         places = np.lexsort((decided, valued, ranked))
         place = np.argsort(places)
-        rows = np.lexsort((observed.y, pattern, place[code]))
+        # The time tells apart only what is alike otherwise: visits of one patient stay copies.
+        ties = (observed.y,) if observed.time is None else (observed.time, observed.y)
+        rows = np.lexsort((*ties, pattern, place[code]))
         return Panels(
             covariates=np.ascontiguousarray(X[rows]),
             names=self.names,
@@ -395,6 +397,7 @@ class Layout:
             patients_known=observed.patients_known,
             categories=None if categories is None else categories[rows],
             category_names=self.category_names,
+            time=None if observed.time is None else observed.time[rows],
             bins=np.ascontiguousarray(bins[rows]),
             rows=rows,
             places=places,
@@ -427,6 +430,7 @@ def in_content_order(observed: Observed) -> tuple[Observed, IntArray]:
         named=panels.named,
         patient=panels.patient,
         categories=None if observed.categories is None else observed.categories[panels.rows],
+        time=panels.time,
         _learned={},
     )
     return sorted_by_content, panels.rows

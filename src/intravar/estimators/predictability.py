@@ -19,12 +19,13 @@ from intravar.prediction.candidates import ROWS_PER_TREE, log_likelihood
 from intravar.prediction.dependence import Dependence
 from intravar.prediction.held_out import losses_without
 from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
-from intravar.prediction.tasks import MOST_COMMON, View
+from intravar.prediction.tasks import MOST_COMMON, TIME, View
 from intravar.wording import Sentence
 
 #: What measurement and publication ask of predictions, beside the scores of the method.
 __all__ = [
     "MOST_WORDS",
+    "TIME",
     "Dependence",
     "Predictability",
     "cell_bound",

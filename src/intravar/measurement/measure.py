@@ -173,19 +173,12 @@ def _learned(
         messages += caught
     with steps.step("looking for the rule in the data", 8):
         rule = suggest_rule(prepared, seed, check.request.words)
-    predicting, dated = None, None
+    predicting = None
     if several or prepared.dealt:
         # Decisions are looked at together by predictions, whatever they are measured with.
         able = [each for each in fitted.values() if each.evidence.predicted()]
         predicting = able[0] if able else fit_method(Predictability.name, observed, seed)[0]
-    if predicting is not None and "date" in prepared.dealt:
-        from intravar.measurement.wider.strata import learn_dated
-
-        method = predicting.estimator
-        with steps.step("learning what depends on the period", steps.seconds.get(method.name)):
-            assert isinstance(method, Estimator)
-            dated = learn_dated(method, prepared)
-    return OneDecision(check, fitted, rule, repeats, tuple(messages), predicting, dated)
+    return OneDecision(check, fitted, rule, repeats, tuple(messages), predicting)
 
 
 def _judged(steps: _Steps, everybody: OneDecision) -> Measurement:

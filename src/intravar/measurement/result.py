@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from intravar.arrays import IntArray
-from intravar.estimators import Estimator
 from intravar.estimators.noise import Noise
 from intravar.inference.group import Group
 from intravar.measurement.columns import decider_table
@@ -40,10 +39,9 @@ class OneDecision:
 
     It begins with what was learned: `fitted` methods by name, the one that measures first; the
     `rule`; cases seen twice in `repeats`; the method `predicting` every patient where something
-    rests on that, and the same `dated`, learned with the period as one covariate more. With
-    everybody, scores and counts are those of all; `patients` has their predictions, `learned_from`
-    those of the patients who were learned from (see :func:`intravar.runs.buckets.patient_table`);
-    their numbers mean `physicians`. Of physicians beyond the sample there are `beyond_cases`.
+    rests on that. With everybody, scores and counts are those of all; `patients` has their
+    predictions (see :func:`intravar.runs.buckets.patient_table`); their numbers mean `physicians`.
+    Of physicians beyond the sample there are `beyond_cases`.
     """
 
     check: Check
@@ -52,9 +50,7 @@ class OneDecision:
     repeats: Fitted | None = None
     warnings: tuple[str, ...] = ()
     predicting: Fitted | None = None
-    dated: Estimator | None = None
     patients: pl.DataFrame | None = None
-    learned_from: pl.DataFrame | None = None
     physicians: pl.Series | None = None
     beyond_cases: Mapping[str, pl.DataFrame] | None = None
 

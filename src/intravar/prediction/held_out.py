@@ -50,7 +50,7 @@ from intravar.prediction.candidates import (
 )
 from intravar.prediction.level_columns import learn_level_columns
 from intravar.prediction.own_rules import OwnRules, learn_own_rules, learn_weights
-from intravar.prediction.tasks import Task, View
+from intravar.prediction.tasks import TIME, Task, View
 from intravar.processes import in_threads
 from intravar.seeds import stream
 
@@ -427,10 +427,14 @@ def losses_without(
     Predictions are cheaper than those that physicians are scored by: common trees, and rates of
     each physician around them. Only losses of such predictions are compared with each other.
     `origin` says for every column the covariate that it comes from; `sets` are covariates that are
-    left out together, beside nothing left out.
+    left out together, beside nothing left out. Where decisions have dates, the time stays with all
+    of them; the set `(TIME,)` leaves it out.
     """
     view = View.of(observed)
-    owner = np.array([origin[observed.names.index(name)] for name in view.layout.names])
+    owner = np.array(
+        [origin[observed.names.index(name)] for name in view.layout.names]
+        + ([] if view.clock is None else [TIME])
+    )
     with threadpool_limits(limits=1, user_api="blas"):
         task = view.task(observed, n_folds, seeds[0])
         tasks = [task.dealt(seed) for seed in seeds]
@@ -443,6 +447,9 @@ def _losses(
     tasks: Sequence[Task], columns: BoolArray, left_out: tuple[str, ...] = ()
 ) -> FloatArray:
     """Predict every patient from the other folds, by some of the columns; return the losses."""
+    # A physician's own weight of the time shows a change that colleagues do not share.
+    is_time = np.array([name == TIME for name in tasks[0].names]) & columns
+    time = tasks[0].columns[:, is_time[tasks[0].owner]]
     kept = np.ascontiguousarray(tasks[0].bins[:, columns])
     y, code = tasks[0].y, tasks[0].code
     predicted = np.zeros(len(y))
@@ -452,7 +459,7 @@ def _losses(
             levels, encoded = learn_level_columns(task, others, left_out)
             bins = levels.bins(kept, encoded)
             score = common_trees(bins, y, code, others, task.half).scores(bins, others, task.half)
-            table = task.table(np.column_stack([np.ones(len(y)), score]), others)
+            table = task.table(np.column_stack([np.ones(len(y)), score, time]), others)
             rules = fit_rules(table, learn_hyper(table))
             predicted[own] += rules.predict(table.Z, code, own) / len(tasks)
     return np.asarray(2 * (y - predicted) ** 2)

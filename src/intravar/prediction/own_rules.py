@@ -18,7 +18,7 @@ from intravar.learning import personal_rules
 from intravar.learning.personal_rules import Hyper, PersonalRules, fit_rules, learn_hyper
 from intravar.prediction.bound import Left, panel_means
 from intravar.prediction.candidates import clipped_logit
-from intravar.prediction.tasks import Task, telling_columns
+from intravar.prediction.tasks import TIME, Task, telling_columns
 
 #: A difference of so many standard errors is worth a word.
 WORTH_A_WORD = 2.5
@@ -61,7 +61,7 @@ class OwnRules(NamedTuple):
         error = np.sqrt(np.einsum("jkk->jk", rules.covariance))[:, 1:-2]
         others = np.broadcast_to(self.hyper.mean[1:-2], weight.shape)
         names = [task.names[task.owner[at]] for at in self.chosen]
-        return pl.DataFrame(
+        weights = pl.DataFrame(
             {
                 "physician": np.repeat(list(task.physicians), len(names)),
                 "covariate": names * len(task),
@@ -72,6 +72,8 @@ class OwnRules(NamedTuple):
             },
             schema_overrides={"physician": pl.String, "covariate": pl.String},
         )
+        # The time of a decision is in the rule, but it is no covariate.
+        return weights.filter(pl.col("covariate") != TIME)
 
 
 def _design(task: Task, chosen: IntArray, pooled: FloatArray | None) -> FloatArray:

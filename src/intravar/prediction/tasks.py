@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
+from intravar.learning.boosted_trees import bin_edges, binned
 from intravar.learning.personal_rules import Table
 from intravar.observed import Observed
 from intravar.panels import Layout, Panels
@@ -26,6 +27,8 @@ EDGES = (0.005, 0.995)
 MOST_COLUMNS = 30
 #: A covariate that is missing in a smaller share of the rows gets no mark for it.
 LEAST_MISSING = 0.01
+#: Name of the column that holds the time of the decision; no covariate is called that.
+TIME = "intravar: time"
 #: Physicians are sampled, for what is common, until they have so many patients.
 MOST_COMMON = 40_000
 
@@ -123,6 +126,7 @@ class Task(Panels):
     """Panels made ready; nothing here was learned from decisions.
 
     Columns of a personal rule with the covariate that each belongs to, and covariates without gaps.
+    Where decisions have dates, the time is the last of the covariates, called `TIME`.
     The seed is that of how patients are dealt. Rows that share a `cluster` are in one fold; they
     are `dependent` where rows of one patient have been detected.
     """
@@ -191,32 +195,70 @@ class Task(Panels):
         return self if seed == self.seed else replace(self, seed=seed)
 
 
+class Clock(NamedTuple):
+    """How the time of a decision becomes one more column that predictions look at.
+
+    It is no covariate: neighbours, copies and the order of patients follow from the covariates
+    alone, so that visits of one patient at different times are recognised as before. A missing date
+    is replaced by the median, without a mark: dates may be recorded for one decision only.
+    """
+
+    median: float
+    edges: FloatArray
+
+    @classmethod
+    def of(cls, panels: Panels) -> Clock | None:
+        """Learn it from panels; None without dates."""
+        if panels.time is None or np.isnan(panels.time).all():
+            return None
+        median = float(np.nanmedian(panels.time))
+        filled_in = np.where(np.isnan(panels.time), median, panels.time)
+        return cls(median, bin_edges(filled_in[:, None])[0])
+
+    def with_time(self, panels: Panels) -> Panels:
+        """Return panels with the time as the last of the covariates."""
+        time = np.full(panels.n_patients, np.nan) if panels.time is None else panels.time
+        column = np.where(np.isnan(time), self.median, time)[:, None]
+        return replace(
+            panels,
+            covariates=np.hstack([panels.covariates, column]),
+            bins=np.hstack([panels.bins, binned(column, [self.edges])]),
+            names=(*panels.names, TIME),
+        )
+
+
 class View(NamedTuple):
     """How panels are made ready.
 
-    The layout, the scales of the columns of a rule, and whether rows depend on each other.
+    The layout, the scales of the columns of a rule, whether rows depend on each other, and, where
+    decisions have dates, how time is treated.
     """
 
     layout: Layout
     scales: tuple[ColumnScale, ...]
     dependence: Dependence
+    clock: Clock | None = None
 
     @classmethod
     def of(cls, observed: Observed) -> View:
         """Learn it from checked input."""
         layout = Layout.of(observed)
         panels = layout.panels(observed)
-        scales = column_scales(panels.covariates)
-        return cls(layout, scales, detect_dependence(panels))
+        clock = Clock.of(panels)
+        features = panels if clock is None else clock.with_time(panels)
+        scales = column_scales(features.covariates)
+        return cls(layout, scales, detect_dependence(panels), clock)
 
     def task(self, observed: Observed, n_folds: int, seed: int) -> Task:
         """Make checked input ready."""
         panels = self.layout.panels(observed)
-        columns, owner = scaled_columns(panels.covariates, self.scales)
         if panels.patient is not None:
             cluster = np.arange(panels.n_patients)  # folds follow the patients alone
         else:
             cluster = panels.neighbour_clusters(self.dependence.cluster_size)
+        if self.clock is not None:
+            panels = self.clock.with_time(panels)
+        columns, owner = scaled_columns(panels.covariates, self.scales)
         return Task(
             **{each.name: getattr(panels, each.name) for each in fields(panels)},
             columns=columns,

@@ -442,8 +442,7 @@ def estimate_cost(
     """Estimate time and memory of a measurement with one method; None stands for mere counting.
 
     Of a large table `size` is that of the sample, and all `n_patients` are read by what it taught.
-    If periods are compared, given by their patients in the sample, the method is fitted once more,
-    with the period as a covariate, the noise of each is taken apart, and everybody is read twice.
+    If periods are compared, given by their patients in the sample, the noise of each is decomposed.
     """
     n, p = size.n_patients, size.n_covariates
     own = time_of_fit(size, method)
@@ -457,12 +456,11 @@ def estimate_cost(
     # Loading, the rule, diagnostics, reasons not recorded and writing.
     seconds = own + more + float(START + 1.2 + 4e-5 * min(n, 30_000) * np.sqrt(p))
     if periods:
-        seconds += time_of_fit(Size(n, p + 1, size.panels), method)
         seconds += sum(_time_of_noise(_of(size, count)) for count in periods)
     fixed, each = memory_of_learning(size, [] if method is None else [method])
     memory_mb = (fixed + each * n) / 1e6
     if n_patients and method is not None:
-        seconds += (2 if periods else 1) * time_of_others(size, n_patients, method)
+        seconds += time_of_others(size, n_patients, method)
         memory_mb += (os.cpu_count() or 1) * (READER_MB + READER_VALUE_MB * p)
     return Cost(float(seconds), memory_mb)
 

@@ -6,19 +6,17 @@ That is how a covariate becomes numbers, and in which levels or periods patients
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
-from intravar.arrays import IntArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.errors import InputError, option
-from intravar.observed import Observed
 from intravar.preparation.kinds import Column, Kind
 from intravar.request import Missing, Request
-from intravar.sources.reading import OWN
 from intravar.sources.texts import typed_texts
 from intravar.text import clean_texts, shortened
 
@@ -327,18 +325,20 @@ def _period_of(column: pl.Series, period: str) -> pl.Series:
     return days.dt.strftime("%Y" if change == "year" else "%Y-%m")
 
 
-def with_period(observed: Observed, places: IntArray) -> tuple[Observed, IntArray]:
-    """Return patients with a date and one covariate more, the period; and which they are."""
-    known = np.flatnonzero(places >= 0)
-    dated = observed if len(known) == observed.n_patients else observed.take(known)
-    # One column in its order: trees cut it where the rule changed.
-    period = places[known].astype(np.float64)[:, None]
-    return replace(
-        dated,
-        covariates=np.hstack([dated.covariates, period]),
-        names=(*dated.names, f"{OWN}period"),
-        _learned={},
-    ), known
+def days_since_1970(column: pl.Series, period: str | None = None) -> FloatArray:
+    """Return the day of every date as a number, NaN where there is none.
+
+    Days are whole: the hour of a decision is not part of it.
+
+    Examples
+    --------
+    >>> days_since_1970(pl.Series("seen", [date(1970, 1, 2), None])).tolist()
+    [1.0, nan]
+    """
+    if column.null_count() == len(column):
+        return np.full(len(column), np.nan)
+    days = _days(column, period or "year").dt.epoch("d")
+    return days.cast(pl.Float64).to_numpy()
 
 
 def _days(column: pl.Series, period: str) -> pl.Series:

@@ -19,6 +19,7 @@ from intravar.preparation import duplicates, sample
 from intravar.preparation.coding import (
     Coding,
     Strata,
+    days_since_1970,
     encode_with,
     learn_codings,
     number_levels,
@@ -132,12 +133,16 @@ class Recipe:
             return None
         encoded, origin, blocks = encode_with(self.codings, columns)
         decision, physician = plain[roles.decision][rows], plain[roles.physician][rows]
+        time = None
+        if roles.date is not None:
+            time = days_since_1970(self._stored_column(table, roles.date, rows), roles.period)
         observed = Observed.of(
             encoded,
             decision.to_numpy(),
             physician,
             blocks,
             categories=number_levels(self.codings, columns),
+            time=time,
         )
         patient = duplicates.patient_numbers(plain[rows], roles) if self.visits else None
         observed = replace(observed, patient=patient, patients_known=self.patients_known)
@@ -146,10 +151,13 @@ class Recipe:
         filled = {name: count for name, count in missing.items() if count}
         dealt = dict[str, IntArray]()
         for name, levels in self.strata.items():
-            one = table.select(levels.column)[rows]
-            plain, _ = plain_table(one, roles.categorical, forms=self.forms)
-            dealt[name] = levels.deal(plain.to_series())
+            dealt[name] = levels.deal(self._stored_column(table, levels.column, rows))
         return Portion(observed, rows, raw, origin, dropped, filled, dealt), columns
+
+    def _stored_column(self, table: pl.DataFrame, name: str, rows: IntArray) -> pl.Series:
+        """Return a column of some rows, with its texts read as in the whole table."""
+        one = table.select(name)[rows]
+        return plain_table(one, self.roles.categorical, forms=self.forms)[0].to_series()
 
 
 def identifiers(columns: Sequence[str], roles: Request) -> list[str]:

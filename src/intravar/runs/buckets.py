@@ -22,7 +22,6 @@ from intravar.estimators.base import Estimator, Reader
 from intravar.estimators.evidence import Evidence, no_differences
 from intravar.observed import Observed
 from intravar.preparation.check import Check
-from intravar.preparation.coding import with_period
 from intravar.preparation.prepare import INCOMPLETE, Portion, Recipe
 from intravar.preparation.sample import CODE, Census, most_read, part_by_lot
 from intravar.processes import WorkLostError
@@ -56,8 +55,8 @@ SCHEMA = {
     "high": pl.Float64,
     "standard_error": pl.Float64,
 }
-#: Columns of patients' predictions; those by periods are null without a date, and so is the unit,
-#: the first row of those that depend on each other, where rows are independent.
+#: Columns of patients' predictions; subgroup and period are null where there are none, and so is
+#: the unit, the first row of those that depend on each other, where rows are independent.
 PATIENTS = {
     "row": pl.Int64,
     "code": pl.Int64,
@@ -67,8 +66,6 @@ PATIENTS = {
     "unit": pl.Int64,
     "by": pl.Int16,
     "date": pl.Int16,
-    "own_dated": pl.Float64,
-    "pooled_dated": pl.Float64,
 }
 
 
@@ -78,7 +75,7 @@ class ReadBy:
 
     `decided` is the column of the decision as 0 and 1; `look` finds the cases behind the scores of
     the first method. Predictions of every patient by the method `predicting` are kept, if there is
-    one, and by `dated`, which knows the period beside the covariates.
+    one.
     """
 
     recipe: Recipe
@@ -86,7 +83,6 @@ class ReadBy:
     models: Mapping[str, Reader]
     look: Look
     predicting: str | None = None
-    dated: Reader | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +150,7 @@ def _read(rows: pl.DataFrame, by: ReadBy) -> Others:
             differences = evidence.differences
         if name == by.predicting:
             codes = observed.named.to_numpy()
-            dated = None if by.dated is None else by.dated.read
-            predicted = patient_table(evidence, observed, source, codes, portion.dealt, dated)
+            predicted = patient_table(evidence, observed, source, codes, portion.dealt)
     assert seen is not None
     panels = pl.concat(tables, how="diagonal")
     return Others(panels, differences, *seen, predicted, portion.dropped, portion.filled)
@@ -167,12 +162,11 @@ def patient_table(
     rows: IntArray,
     codes: IntArray,
     dealt: Mapping[str, IntArray],
-    dated: Callable[[Observed], Estimator] | None = None,
 ) -> pl.DataFrame:
     """Return what was predicted of every patient, with the columns of `PATIENTS`.
 
     `rows` are those of the source, `codes` the numbers of the physicians, `dealt` the subgroups and
-    periods; `dated` gives the method that knows the period, for patients with a date.
+    periods.
     """
     predicted = evidence.predicted()
     assert predicted is not None
@@ -189,14 +183,6 @@ def patient_table(
         first_row = np.full(evidence.unit.max() + 1, np.iinfo(np.int64).max)
         np.minimum.at(first_row, evidence.unit, rows)
         values["unit"] = first_row[evidence.unit]
-    if dated is not None:
-        known_of, known = with_period(observed, dealt["date"])
-        if len(known):
-            in_time = dated(known_of).evidence(known_of).predicted()
-            assert in_time is not None
-            for name, part in zip(("own_dated", "pooled_dated"), in_time, strict=True):
-                values[name] = np.full(observed.n_patients, np.nan)
-                values[name][known] = part
     missing = [pl.lit(None).alias(name) for name in PATIENTS if name not in values]
     return pl.DataFrame(values).with_columns(missing).select(*PATIENTS).cast(PATIENTS)  # type: ignore[arg-type]
 

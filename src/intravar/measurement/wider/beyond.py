@@ -27,7 +27,7 @@ def with_patients(one: OneDecision, codes: IntArray | None = None) -> OneDecisio
     """
     if one.predicting is None:
         return one
-    prepared, dated = one.check.prepared, one.dated
+    prepared = one.check.prepared
     observed = prepared.observed
     patients = patient_table(
         one.predicting.evidence,
@@ -35,15 +35,13 @@ def with_patients(one: OneDecision, codes: IntArray | None = None) -> OneDecisio
         prepared.rows,
         np.arange(len(observed)) if codes is None else codes,
         prepared.dealt,
-        None if dated is None else lambda _: dated,
     )
-    return replace(one, patients=patients, learned_from=patients, physicians=observed.named)
+    return replace(one, patients=patients, physicians=observed.named)
 
 
 def read_by(one: OneDecision) -> ReadBy:
     """Return what physicians beyond the sample are read by."""
     prepared, beyond = one.check.prepared, one.check.beyond
-    dated: Any = one.dated
     assert beyond is not None
     predicting = None if one.predicting is None else one.predicting.estimator
     models: dict[str, Any] = {name: each.estimator for name, each in one.fitted.items()}
@@ -61,7 +59,6 @@ def read_by(one: OneDecision) -> ReadBy:
         {name: model.reader() for name, model in models.items()},
         look,
         None if predicting is None else predicting.name,
-        None if dated is None else dated.reader(),
     )
 
 

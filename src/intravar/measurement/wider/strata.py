@@ -9,24 +9,24 @@ indicated, because of a guideline say, is not taken for one with less consistent
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import joblib
 import numpy as np
 import polars as pl
 from scipy.stats import norm
-from sklearn.base import clone
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
-from intravar.estimators import Estimator
 from intravar.estimators.noise import Noise, noise_of
-from intravar.estimators.predictability import cell_bound
+from intravar.estimators.predictability import TIME, cell_bound, losses_without
 from intravar.inference.clusters import design_effect
 from intravar.inference.contrasts import Effects, changes_together, stratum_effects, weighted_sum
 from intravar.inference.intervals import LEVEL, Interval
+from intravar.measurement.halves import some_panels
 from intravar.measurement.result import OneDecision
 from intravar.observed import Observed
-from intravar.preparation.coding import with_period
 from intravar.preparation.prepare import Prepared
 from intravar.preparation.refusals import refuse_one_stratum
 from intravar.request import MATTERS
+from intravar.seeds import stream
 
 #: Patients that a physician needs in a class of a stratum to be compared with themselves.
 FEWEST_IN_A_CELL = 5
@@ -35,6 +35,9 @@ _CLASSES = 2
 RULE_CHANGED = 3.0
 #: Patients that a period needs for its noise to be taken apart.
 FEWEST_FOR_NOISE = 500
+#: Patients that suffice to see whether the time of a decision matters, and the folds.
+MOST_FOR_TIME = 40_000
+N_FOLDS = 5
 _TINY = 1e-9
 _Z = norm.ppf(0.5 + LEVEL / 2)
 
@@ -245,8 +248,8 @@ def _changes(mean: FloatArray, n: FloatArray, share: FloatArray, ends: Interval)
 class Course:
     """Physicians over time: what the periods say, as strata.
 
-    `gain` is how much better decisions are predicted by whoever knows the period, in nats a
-    patient; by `rule_changed` that is more than chance, and what is decided depends on when.
+    `gain` is by how much twice the squared error of held-out predictions falls if they know the
+    time of a decision; if `rule_changed`, by more than chance: what is decided depends on when.
     `noise` has level, pattern and occasion of every period, None where it has too few patients.
     """
 
@@ -260,39 +263,24 @@ def compare_strata(one: OneDecision) -> tuple[Strata | None, Course | None]:
     """Compare the subgroups and the periods of one decision that were asked for."""
     by = "by" in one.check.prepared.dealt
     return (
-        _compared(one, one.patients, "by", ("own", "pooled")) if by else None,
-        None if one.dated is None else course_of(one),
+        _compared(one, one.patients, "by") if by else None,
+        course_of(one) if "date" in one.check.prepared.dealt else None,
     )
-
-
-def learn_dated(method: Estimator, prepared: Prepared) -> Estimator:
-    """Return the method that measures, learned with the period as one covariate more."""
-    dated, _ = with_period(prepared.observed, prepared.dealt["date"])
-    fitted: Estimator = clone(method).fit_observed(dated)
-    return fitted
 
 
 def course_of(one: OneDecision) -> Course:
     """Compare periods.
 
-    Noise is taken apart among the patients that were prepared: all, or a large table's sample.
-    Whether knowing the period helps is judged by those who were learned from: among many more
-    patients the luck of what was learned would be taken for a change.
+    Predictions know the time of every decision, so that each period is measured by its own rule.
+    Noise is decomposed among the patients that were prepared: all, or the sample of a large table.
     """
-    prepared, patients, known = one.check.prepared, one.patients, one.learned_from
+    prepared, patients = one.check.prepared, one.patients
     assert patients is not None
-    assert known is not None
     places, periods = prepared.dealt["date"], prepared.recipe.strata["date"].names
-    dated, known = (each.filter(pl.col("date") >= 0) for each in (patients, known))
-    p = np.clip([known[name].to_numpy() for name in ("own_dated", "own")], _TINY, 1 - _TINY)
-    with_date, without = np.log(np.where(known["decision"].to_numpy() == 1, p, 1 - p))
-    gained = with_date - without
-    gain = float(gained.mean())
-    error = float(gained.std() / np.sqrt(len(gained)))
-    by = ("own_dated", "pooled_dated") if gain > 0 else ("own", "pooled")
-    strata = _compared(one, dated, "date", by)
-    inside = [places == periods.index(name) for name in strata.names]
     seed = one.check.request.random_state
+    strata = _compared(one, patients.filter(pl.col("date") >= 0), "date")
+    inside = [places == periods.index(name) for name in strata.names]
+    gain, error = gain_from_time(prepared, seed)
     return Course(
         strata,
         gain,
@@ -301,10 +289,37 @@ def course_of(one: OneDecision) -> Course:
     )
 
 
-def _compared(
-    one: OneDecision, patients: pl.DataFrame | None, stratified_by: str, predicted: tuple[str, str]
-) -> Strata:
-    """Compare the strata and physicians that have patients; `predicted` are columns of theirs."""
+def gain_from_time(prepared: Prepared, seed: int) -> tuple[float, float]:
+    """Return by how much predictions improve if they know the time, and the standard error.
+
+    Compared are the losses of cheaper predictions than those of the scores: common trees, and rates
+    of each physician, with the physician's own weight of the time.
+
+    Parameters
+    ----------
+    prepared
+        Patients with dates. Of many, the panels of some physicians are looked at.
+    seed
+        Seed of the folds and of the choice of panels.
+
+    Returns
+    -------
+    tuple of float
+        Mean fall of twice the squared error, and its standard error.
+    """
+    observed = prepared.observed
+    if observed.n_patients > MOST_FOR_TIME:
+        random = stream(seed, "time", "sample")
+        panels = some_panels(list(observed.panels), MOST_FOR_TIME, random)
+        observed = observed.take(np.sort(np.concatenate(panels)))
+    n_threads = int(joblib.cpu_count())
+    losses = losses_without(observed, prepared.origin, [(TIME,)], N_FOLDS, [seed], n_threads)
+    gained = losses[(TIME,)] - losses[()]
+    return float(gained.mean()), float(gained.std() / np.sqrt(len(gained)))
+
+
+def _compared(one: OneDecision, patients: pl.DataFrame | None, stratified_by: str) -> Strata:
+    """Compare the strata and physicians that have patients."""
     assert patients is not None
     assert one.physicians is not None
     names = one.check.prepared.recipe.strata[stratified_by].names
@@ -314,8 +329,8 @@ def _compared(
     physicians, code = np.unique(patients["code"].to_numpy(), return_inverse=True)
     stratified = patients.select(
         pl.col("decision").cast(pl.Float64),
-        own=predicted[0],
-        pooled=predicted[1],
+        "own",
+        "pooled",
         code=pl.Series(code, dtype=pl.Int64),
         stratum=pl.Series(stratum, dtype=pl.Int64),
         unit="unit",
