@@ -136,6 +136,8 @@ class Observed:
     category_names: tuple[str, ...] = ()
     #: Days since 1970 when every decision was made, NaN where it is not known; None without dates.
     time: FloatArray | None = None
+    #: How many patients of the population every row stands for; None where all count alike.
+    weight: FloatArray | None = None
     _learned: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -150,12 +152,14 @@ class Observed:
         patient: Any = None,
         categories: Mapping[str, IntArray] | None = None,
         time: FloatArray | None = None,
+        weight: FloatArray | None = None,
     ) -> Observed:
         """Check the input of `fit` and bring it into shape: arrays, lists, frames.
 
         Missing covariates are refused unless they are kept, as NaN. `patient` identifies the
         patient of every row, if patients may have several rows; `categories` has the number of
-        every row's level, by name of the category; `time` is the day of every decision.
+        every row's level, by name of the category; `time` is the day of every decision, `weight`
+        the sampling weight of every row, checked before.
         """
         covariates, names = _covariates(X, keep_missing)
         _refuse_other_order({"X": X, "y": y, "physician": physician})
@@ -184,6 +188,7 @@ class Observed:
             categories=np.column_stack(list(categories.values())) if categories else None,
             category_names=tuple(categories or ()),
             time=time,
+            weight=weight,
         )
 
     def __len__(self) -> int:
@@ -201,6 +206,7 @@ class Observed:
             patient=None if self.patient is None else self.patient[rows],
             categories=None if self.categories is None else self.categories[rows],
             time=None if self.time is None else self.time[rows],
+            weight=None if self.weight is None else self.weight[rows],
             _learned={},
         )
 

@@ -383,9 +383,9 @@ class Layout:
         )
         places = np.lexsort((decided, valued, ranked))
         place = np.argsort(places)
-        # The time tells apart only what is alike otherwise: visits of one patient stay copies.
-        ties = (observed.y,) if observed.time is None else (observed.time, observed.y)
-        rows = np.lexsort((*ties, pattern, place[code]))
+        # Time and weight tell apart only what is alike otherwise: visits stay copies.
+        ties = [each for each in (observed.weight, observed.time) if each is not None]
+        rows = np.lexsort((*ties, observed.y, pattern, place[code]))
         return Panels(
             covariates=np.ascontiguousarray(X[rows]),
             names=self.names,
@@ -398,6 +398,7 @@ class Layout:
             categories=None if categories is None else categories[rows],
             category_names=self.category_names,
             time=None if observed.time is None else observed.time[rows],
+            weight=None if observed.weight is None else observed.weight[rows],
             bins=np.ascontiguousarray(bins[rows]),
             rows=rows,
             places=places,
@@ -431,6 +432,7 @@ def in_content_order(observed: Observed) -> tuple[Observed, IntArray]:
         patient=panels.patient,
         categories=None if observed.categories is None else observed.categories[panels.rows],
         time=panels.time,
+        weight=panels.weight,
         _learned={},
     )
     return sorted_by_content, panels.rows

@@ -180,9 +180,11 @@ class Predictability(CommonEstimator):
         if common.deals:
             best, blind = (np.log(np.where(task.y == 1, each, 1 - each)) for each in predicted[:2])
             gain = best - blind
-            self.candidates_ = {"best": float(best.mean())} | {
-                name: float(log_likelihood(values, task.y).mean())
-                for name, values in predicted.by_candidate.items()
+            logits = predicted.by_candidate
+            likelihoods = {name: log_likelihood(each, task.y) for name, each in logits.items()}
+            self.candidates_ = {
+                name: float(np.average(each, weights=task.weight))
+                for name, each in {"best": best, **likelihoods}.items()
             }
         self.dependence_ = common.view.dependence
         self._unit = None if task.unit is None else task.as_given(task.unit)
@@ -194,7 +196,11 @@ class Predictability(CommonEstimator):
         self.raw_ = np.where(enough, self._bound.raw, np.nan)
         self.low_, self.high_, _ = self._bound.interval(0.95)
         self.expected_, self.gain_ = (
-            np.where(enough, task.by_physician(panel_means(each, task.code, len(task))), np.nan)
+            np.where(
+                enough,
+                task.by_physician(panel_means(each, task.code, len(task), task.weight)),
+                np.nan,
+            )
             for each in (2 * colleagues, gain)
         )
         self.ratio_ = self.score_ / self.expected_

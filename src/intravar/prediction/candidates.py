@@ -16,6 +16,8 @@ kind look alike, whichever covariates they are about, and trees grown on all phy
 common shape: a sum, a conjunction, a threshold.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -151,10 +153,22 @@ class Level(NamedTuple):
     """Held-out predictions of some patients, a row each, and the names of the candidates.
 
     Columns are what is known of the patients along their axes, then the logits of the candidates.
+    With sampling weights the logits are those of the sample, and `offset` leads to those of the
+    population.
     """
 
     names: tuple[str, ...]
     values: FloatArray
+    offset: FloatArray | None = None
+
+    def take(self, rows: IntArray | BoolArray) -> Level:
+        """Return the predictions of some of the patients."""
+        offset = None if self.offset is None else self.offset[rows]
+        return Level(self.names, self.values[rows], offset)
+
+    def in_population(self, score: FloatArray) -> FloatArray:
+        """Return logits of the population for logits of the sample."""
+        return score if self.offset is None else score + self.offset
 
     @property
     def logits(self) -> FloatArray:
@@ -183,13 +197,51 @@ class SeenColumns(NamedTuple):
     encoded: FloatArray
 
 
+class SampledOdds(NamedTuple):
+    """How many more patients of the population a "yes" stands for than a "no", by covariates.
+
+    Where the chance of being sampled depends on the decision, as in a case-control sample, the odds
+    of "yes" in the population are those in the sample times the mean weight of a "yes" over that of
+    a "no", for equal covariates. Candidates are therefore learned without weights, which is more
+    accurate than weighting them, and their logits are shifted.
+
+    `most` is the largest weight of "no" and of "yes"; the trees, None where a decision has one
+    weight, predict the share of the largest.
+    """
+
+    most: tuple[float, float]
+    trees: tuple[Trees | None, Trees | None]
+
+    @classmethod
+    def of(cls, bins: Bins, y: IntArray, weight: FloatArray) -> SampledOdds:
+        """Learn it from patients with weights."""
+        most: list[float] = []
+        trees: list[Trees | None] = []
+        for decision in (0, 1):
+            rows = y == decision
+            known = weight[rows]
+            most.append(float(known.max(initial=0.0)) or float(weight.max()))
+            varies = len(known) > 0 and known.min() < known.max()
+            trees.append(grown(bins[rows], known / most[-1]) if varies else None)
+        return cls((most[0], most[1]), (trees[0], trees[1]))
+
+    def log_ratio(self, bins: Bins) -> FloatArray:
+        """Return the logarithm of the mean weight of a "yes" over that of a "no"."""
+        logs = []
+        for most, trees in zip(self.most, self.trees, strict=True):
+            share = np.zeros(len(bins)) if trees is None else log_expit(trees.scores(bins))
+            logs.append(np.log(most) + share)
+        return np.asarray(logs[1] - logs[0])
+
+
 class Candidates(NamedTuple):
     """What is common to the candidates of one fold.
 
     Columns that rules weigh; common trees, blind to who decided and weighed by rates; mean and
     covariance of the physicians' parameters; the average colleague; P(yes) of whoever has no
     patients to grow a forest on; camps by name; covariates that forests look at; columns of
-    categories with many levels, which follow the covariates.
+    categories with many levels, which follow the covariates; with sampling weights, the odds of
+    being sampled.
     """
 
     chosen: IntArray
@@ -201,6 +253,7 @@ class Candidates(NamedTuple):
     camps: Mapping[str, personal_rules.CampRules]
     own: IntArray
     levels: LevelColumns
+    odds: SampledOdds | None = None
 
     def predict(
         self, task: Task, known: BoolArray, asked: BoolArray, seen: SeenColumns | None = None
@@ -232,7 +285,8 @@ class Candidates(NamedTuple):
             p_yes[name] = camps.predict(table, wanted, rules)
         logits = [self.first.scores(bins[wanted]), *map(clipped_logit, p_yes.values())]
         axes = _personal_axes(table, wanted, rules)
-        return Level((POOLED, *p_yes), np.column_stack([axes, *logits]))
+        offset = None if self.odds is None else self.odds.log_ratio(task.bins[wanted])
+        return Level((POOLED, *p_yes), np.column_stack([axes, *logits]), offset)
 
 
 def _personal_axes(
@@ -300,20 +354,47 @@ def learn_candidates(
         },
         second.worth_a_look(owner[chosen], n_covariates + encoded.shape[1]),
         levels,
+        None
+        if task.weight is None
+        else SampledOdds.of(task.bins[rows], y[rows], task.weight[rows]),
     )
     return candidates, SeenColumns(score, encoded)
 
 
-def fit_blend(table: FloatArray, y: IntArray) -> FloatArray:
-    """Return intercept and weights of a logistic blend of the candidates' logits."""
+def scale_to_effective_size(weight: FloatArray) -> FloatArray:
+    """Return weights whose sum is the effective sample size, as a penalty should meet them."""
+    return np.asarray(weight * (weight.sum() / (weight @ weight)))
+
+
+def fit_blend(
+    table: FloatArray,
+    y: IntArray,
+    weight: FloatArray | None = None,
+    offset: FloatArray | None = None,
+) -> FloatArray:
+    """Return intercept and weights of a logistic blend of the candidates' logits.
+
+    Parameters
+    ----------
+    table
+        Logits of the candidates, one row per patient.
+    y
+        Decision of every patient, 0 or 1.
+    weight
+        Sampling weight of every patient.
+    offset
+        Added to the blend of every patient.
+    """
     n_candidates = table.shape[1]
+    counts = np.ones(len(y)) if weight is None else scale_to_effective_size(weight)
+    shift = 0.0 if offset is None else offset
     centre = np.r_[0.0, np.full(n_candidates, 1 / n_candidates)]
 
     def objective(weights: FloatArray) -> tuple[float, FloatArray]:
-        score = weights[0] + table @ weights[1:]
+        score = weights[0] + table @ weights[1:] + shift
         away = weights - centre
-        residual = y - expit(score)
-        value = log_likelihood(score, y).sum() - 0.5 * PENALTY * away @ away
+        residual = counts * (y - expit(score))
+        value = (counts * log_likelihood(score, y)).sum() - 0.5 * PENALTY * away @ away
         slope = np.r_[residual.sum(), table.T @ residual] - PENALTY * away
         return -float(value), -slope
 
@@ -342,7 +423,8 @@ class Stack(NamedTuple):
         if self.axes_trees is not None:
             along = self.axes_trees.logit(level.values)
             blended = (1 - self.mixture) * blended + self.mixture * along
-        return blended, summed(self.blind_blend, level.blind.T)
+        blind = summed(self.blind_blend, level.blind.T)
+        return level.in_population(blended), level.in_population(blind)
 
 
 def summed(weights: FloatArray, columns: Iterable[FloatArray]) -> FloatArray:
@@ -356,20 +438,30 @@ def summed(weights: FloatArray, columns: Iterable[FloatArray]) -> FloatArray:
     return np.asarray(total)
 
 
-def fit_stack(level: Level, y: IntArray, part: BoolArray) -> Stack:
-    """Learn how to put the candidates together; two parts take turns in being held out."""
+def fit_stack(
+    level: Level, y: IntArray, part: BoolArray, weight: FloatArray | None = None
+) -> Stack:
+    """Learn how to put the candidates together; two parts take turns in being held out.
+
+    With sampling weights it is the likelihood in the population that is maximised.
+    """
     total = np.zeros(len(MIXTURES))
     for inside in (part, ~part):
-        known, other = (Level(level.names, level.values[rows]) for rows in (inside, ~inside))
-        weights = fit_blend(known.logits, y[inside])
+        known, other = level.take(inside), level.take(~inside)
+        in_part = None if weight is None else weight[inside]
+        weights = fit_blend(known.logits, y[inside], in_part, known.offset)
         blended = weights[0] + other.logits @ weights[1:]
         along = _grow_along_axes(known, y[inside]).logit(other.values)
         for at, share in enumerate(MIXTURES):
-            mixed = (1 - share) * blended + share * along
-            total[at] += log_likelihood(mixed, y[~inside]).sum()
+            mixed = other.in_population((1 - share) * blended + share * along)
+            likelihood = log_likelihood(mixed, y[~inside])
+            total[at] += (likelihood if weight is None else weight[~inside] * likelihood).sum()
     mixture = MIXTURES[int(np.argmax(total))]
     trees = _grow_along_axes(level, y) if mixture else None
-    return Stack(fit_blend(level.logits, y), fit_blend(level.blind, y), mixture, trees)
+    blend, blind = (
+        fit_blend(logits, y, weight, level.offset) for logits in (level.logits, level.blind)
+    )
+    return Stack(blend, blind, mixture, trees)
 
 
 def _grow_along_axes(level: Level, y: IntArray) -> CutTrees:

@@ -15,6 +15,8 @@ Every patient of a half is predicted from the other folds of the same half. How 
 together is taken over from the fit of the whole, which never saw the patient's fold either.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
@@ -26,7 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.inference.intervals import LEVEL, Interval, TwoHalves
-from intravar.learning.boosted_trees import Trees
+from intravar.learning.boosted_trees import Bins, Trees
 from intravar.learning.personal_rules import Hyper, fit_rules, learn_hyper
 from intravar.observed import Observed
 from intravar.prediction.bound import (
@@ -37,12 +39,15 @@ from intravar.prediction.bound import (
     cap_at_rates,
     learn_reader,
     losses_of,
+    panel_means,
 )
 from intravar.prediction.candidates import (
     Candidates,
     Level,
     SeenColumns,
+    SampledOdds,
     Stack,
+    clipped_logit,
     common_trees,
     fit_stack,
     grown,
@@ -62,6 +67,7 @@ SHARED = 2.0
 GROUPS = 5
 #: Losses are learned from at most so many patients of colleagues.
 MOST_ROWS = 40_000
+_TINY = 1e-12
 
 #: What is common, learned without one fold, and how candidates are put together.
 Fold: TypeAlias = tuple[Candidates, Stack]
@@ -111,14 +117,23 @@ def _stack_without(task: Task, k: int, levels: Mapping[tuple[int, int], Level]) 
     """Learn how to put candidates together from predictions that never saw fold k."""
     sampled = np.flatnonzero(task.sampled)
     fold = task.fold[sampled]
-    names, first = next(iter(levels.values()))
-    values = np.empty((len(fold), first.shape[1]))
+    first = next(iter(levels.values()))
+    values = np.empty((len(fold), first.values.shape[1]))
+    offset = None if first.offset is None else np.empty(len(fold))
     for pair, level in levels.items():
         if k in pair:
-            values[np.isin(fold, pair)] = level.values
+            rows = np.isin(fold, pair)
+            values[rows] = level.values
+            if offset is not None and level.offset is not None:
+                offset[rows] = level.offset
     others = fold != k
     known = sampled[others]
-    return fit_stack(Level(names, values[others]), task.y[known], task.half[known])
+    return fit_stack(
+        Level(first.names, values, offset).take(others),
+        task.y[known],
+        task.half[known],
+        None if task.weight is None else task.weight[known],
+    )
 
 
 def read_folds(
@@ -147,7 +162,7 @@ def _put_together(folds: Sequence[Fold], task: Task, levels: Mapping[int, Level]
         out = task.fold == k
         score[out], pooled[out] = folds[k][1].scores(level)
         for name, values in zip(level.names, level.logits.T, strict=True):
-            by_candidate.setdefault(name, np.zeros(n))[out] = values
+            by_candidate.setdefault(name, np.zeros(n))[out] = level.in_population(values)
     return Predicted(expit(score), expit(pooled), by_candidate)
 
 
@@ -156,9 +171,10 @@ def predict_shares(
     code: IntArray,
     n_physicians: int,
     *,
-    n_others: IntArray | int,
-    n_yes: IntArray | int,
+    n_others: FloatArray | IntArray | float,
+    n_yes: FloatArray | IntArray | float,
     unit: IntArray | None = None,
+    weight: FloatArray | None = None,
 ) -> Predicted:
     """Predict by shares instead of rules: too few patients, or one decision for all.
 
@@ -176,6 +192,8 @@ def predict_shares(
         out of both, together with the other rows of its unit.
     unit
         Independent unit of every row, if rows depend on each other.
+    weight
+        Sampling weight of every row. Rows count in proportion to it.
 
     Examples
     --------
@@ -186,21 +204,35 @@ def predict_shares(
     [0.3, 0.63]
     """
     everywhere = (n_yes + 0.5) / (n_others + 1)
-    same, same_yes = unit_counts(y, unit)
-    own = np.bincount(code, y, minlength=n_physicians)[code] - same_yes
-    size = np.bincount(code, minlength=n_physicians)[code] - same
+    counts = None
+    if weight is not None:
+        counts = weight / np.maximum(panel_means(weight, code, n_physicians), _TINY)[code]
+    same, same_yes = unit_counts(y, unit, counts)
+    own = np.bincount(code, _counted(y, counts), minlength=n_physicians)[code] - same_yes
+    size = np.bincount(code, counts, minlength=n_physicians)[code] - same
     personal = (own + SHARED * everywhere) / (size + SHARED)
     pooled = (n_yes + SHARED * everywhere) / (n_others + SHARED)
     return Predicted(personal, np.broadcast_to(pooled, len(y)).astype(np.float64), {})
 
 
-def unit_counts(y: IntArray, unit: IntArray | None) -> tuple[IntArray, IntArray]:
-    """Return the number of rows in the unit of every row, and of those with a "yes"."""
+def unit_counts(
+    y: IntArray, unit: IntArray | None, counts: FloatArray | None = None
+) -> tuple[FloatArray | IntArray, FloatArray | IntArray]:
+    """Return the number of rows in the unit of every row, and of those with a "yes".
+
+    `counts` is what every row counts, by default one.
+    """
+    each = np.ones(len(y), dtype=np.int64) if counts is None else counts
     if unit is None:
-        return np.ones(len(y), dtype=np.int64), y
-    size = np.bincount(unit)[unit]
-    n_yes = np.bincount(unit, y)[unit].astype(np.int64)
+        return each, _counted(y, counts)
+    size = np.bincount(unit, counts)[unit]
+    n_yes = np.bincount(unit, _counted(y, counts))[unit]
     return size, n_yes
+
+
+def _counted(y: IntArray, counts: FloatArray | None) -> FloatArray | IntArray:
+    """Return what every "yes" counts, and 0 for a "no"."""
+    return y if counts is None else counts * y
 
 
 class HeldOut(NamedTuple):
@@ -230,14 +262,16 @@ def _held_out(observed: Observed, n_folds: int, seed: int, n_threads: int) -> He
     n_units = len(y) if task.unit is None else len(np.unique(task.unit))
     too_few = n_units < FEWEST_PATIENTS or y.min() == y.max()
     if too_few or len(np.unique(task.fold)) < n_folds:
-        same, same_yes = unit_counts(y, task.unit)
+        counts = None if task.weight is None else task.weight / task.weight.mean()
+        same, same_yes = unit_counts(y, task.unit, counts)
         predicted = predict_shares(
             y,
             task.code,
             len(task),
             n_others=len(y) - same,
-            n_yes=int(y.sum()) - same_yes,
+            n_yes=_counted(y, counts).sum() - same_yes,
             unit=task.unit,
+            weight=task.weight,
         )
         return HeldOut(view, task, (), predicted)
     # The products are many and small: threads of BLAS would only wait for each other.
@@ -260,10 +294,10 @@ class PredictionCommon(NamedTuple):
     view: View
     n_folds: int
     deals: dict[int, tuple[Fold, ...]]
-    n_learned: tuple[int, int]
+    n_learned: tuple[float, float]
     reader: LossReader
     own_rules: OwnRules | None
-    losses: list[Trees]
+    losses: list[LossTrees]
     weights: OwnRules
 
     def predict(self, task: Task) -> HandedIn:
@@ -272,14 +306,20 @@ class PredictionCommon(NamedTuple):
         if not deals:
             n_others, n_yes = self.n_learned
             shares = predict_shares(
-                task.y, task.code, len(task), n_others=n_others, n_yes=n_yes, unit=task.unit
+                task.y,
+                task.code,
+                len(task),
+                n_others=n_others,
+                n_yes=n_yes,
+                unit=task.unit,
+                weight=task.weight,
             )
             deals = [shares]
         if not self.losses:
             return _averaged(deals), np.full(len(task.y), np.nan)
         # None of the trees has seen these patients, so that all count alike: logits are averaged.
-        logit = np.sum([each.scores(task.bins) for each in self.losses], axis=0) / len(self.losses)
-        return _averaged(deals), np.asarray(expit(logit))
+        expected = LossTrees.average(self.losses, task.bins)
+        return _averaged(deals), expected
 
     def bound(self, task: Task, predicted: Predicted) -> Bound:
         """Return the bound of every panel, each from the own patients alone."""
@@ -302,7 +342,8 @@ def learn_predictions(
         deals = {seed: deal for seed, deal in every.items() if deal.folds}
     predicted = _averaged([deal.predicted for deal in deals.values()])
     left, own_rules = None, None
-    if first.folds:
+    # Rules that have seen the decisions are those of the sample, not of the population.
+    if first.folds and task.weight is None:
         own_rules, left = learn_own_rules(task, predicted.personal, predicted.pooled, seeds[0])
     losses = _losses_of(task, predicted.personal)
     colleagues, trees = expected_losses(task, losses.loss, seeds[0])
@@ -310,7 +351,7 @@ def learn_predictions(
         first.view,
         n_folds,
         {seed: deal.folds for seed, deal in deals.items() if deal.folds},
-        (len(task.y), int(task.y.sum())),
+        _count_learned(task),
         learn_reader(losses, left),
         own_rules,
         trees,
@@ -319,8 +360,16 @@ def learn_predictions(
     return common, (predicted, colleagues)
 
 
+def _count_learned(task: Task) -> tuple[float, float]:
+    """Return how many patients are learned from, and how many are decided for, by weight."""
+    n = len(task.y)
+    if task.weight is None:
+        return n, int(task.y.sum())
+    return n, n * float(task.weight @ task.y / task.weight.sum())
+
+
 def _losses_of(task: Task, prediction: FloatArray) -> Losses:
-    return losses_of(prediction, task.y, task.code, len(task), unit=task.unit)
+    return losses_of(prediction, task.y, task.code, len(task), weight=task.weight, unit=task.unit)
 
 
 def _averaged(deals: Sequence[Predicted]) -> Predicted:
@@ -329,7 +378,35 @@ def _averaged(deals: Sequence[Predicted]) -> Predicted:
     return Predicted(personal, pooled, deals[0].by_candidate)
 
 
-def expected_losses(task: Task, loss: FloatArray, seed: int) -> tuple[FloatArray, list[Trees]]:
+class LossTrees(NamedTuple):
+    """Trees of the losses that physicians have with patients, by covariates.
+
+    With sampling weights, `loss` predicts the loss times the weight and `weight` the weight alone,
+    both as shares of the largest weight: their ratio is the mean loss in the population.
+    """
+
+    loss: Trees
+    weight: Trees | None = None
+
+    @classmethod
+    def of(cls, bins: Bins, loss: FloatArray, weight: FloatArray | None) -> LossTrees:
+        """Grow the trees."""
+        if weight is None:
+            return cls(grown(bins, loss))
+        share = weight / weight.max()
+        return cls(grown(bins, share * loss), grown(bins, share))
+
+    @staticmethod
+    def average(trees: Sequence[LossTrees], bins: Bins) -> FloatArray:
+        """Return the expected loss of every patient, logits averaged over several sets of trees."""
+        loss = expit(np.sum([each.loss.scores(bins) for each in trees], axis=0) / len(trees))
+        weights = [each.weight.scores(bins) for each in trees if each.weight is not None]
+        if weights:
+            loss = np.minimum(loss / expit(np.sum(weights, axis=0) / len(weights)), 1.0)
+        return np.asarray(loss)
+
+
+def expected_losses(task: Task, loss: FloatArray, seed: int) -> tuple[FloatArray, list[LossTrees]]:
     """Return the loss that other physicians have with a patient like this one, for every patient.
 
     `loss` is the held-out squared error; NaN where there is no colleague. Beside it the trees of
@@ -340,14 +417,16 @@ def expected_losses(task: Task, loss: FloatArray, seed: int) -> tuple[FloatArray
         return np.full(len(loss), np.nan), []
     random = stream(seed, "prediction", "colleagues")
     group = random.permutation(n_physicians) % min(GROUPS, n_physicians)
-    expected, trees = np.empty(len(loss)), []
+    expected = np.empty(len(loss))
+    trees: list[LossTrees] = []
     for number in range(int(group.max()) + 1):
         own = group[task.code] == number
         others = np.flatnonzero(~own)
         if len(others) > MOST_ROWS:
             others = np.sort(random.choice(others, MOST_ROWS, replace=False))
-        trees.append(grown(bins[others], loss[others]))
-        expected[own] = expit(trees[-1].scores(bins[own]))
+        weight = None if task.weight is None else task.weight[others]
+        trees.append(LossTrees.of(bins[others], loss[others], weight))
+        expected[own] = LossTrees.average(trees[-1:], bins[own])
     return expected, trees
 
 
@@ -405,7 +484,9 @@ def _bound(task: Task, rows: IntArray, own: FloatArray, pooled: FloatArray) -> F
     Rows are scores, ends of intervals and standard errors, in the places of all physicians.
     """
     some = task.take(rows)
-    _, left = learn_own_rules(some, own[rows], pooled[rows], task.seed)
+    left = None
+    if task.weight is None:
+        _, left = learn_own_rules(some, own[rows], pooled[rows], task.seed)
     losses = _losses_of(some, own[rows])
     limit = cap_at_rates(bound(losses, left), losses, some.y)
     score = np.where(some.counts[0] >= 2, limit.score, np.nan)
@@ -423,6 +504,9 @@ def losses_without(
     n_threads: int = 1,
 ) -> dict[tuple[str, ...], FloatArray]:
     """Return twice the squared error of held-out predictions, per patient, over the deals.
+
+    With sampling weights every loss is multiplied by the weight over the mean weight, so that the
+    plain mean of the losses is that of the population.
 
     Predictions are cheaper than those that physicians are scored by: common trees, and rates of
     each physician around them. Only losses of such predictions are compared with each other.
@@ -451,7 +535,7 @@ def _losses(
     is_time = np.array([name == TIME for name in tasks[0].names]) & columns
     time = tasks[0].columns[:, is_time[tasks[0].owner]]
     kept = np.ascontiguousarray(tasks[0].bins[:, columns])
-    y, code = tasks[0].y, tasks[0].code
+    y, code, weight = tasks[0].y, tasks[0].code, tasks[0].weight
     predicted = np.zeros(len(y))
     for task in tasks:
         for fold in range(task.n_folds):
@@ -461,5 +545,10 @@ def _losses(
             score = common_trees(bins, y, code, others, task.half).scores(bins, others, task.half)
             table = task.table(np.column_stack([np.ones(len(y)), score, time]), others)
             rules = fit_rules(table, learn_hyper(table))
-            predicted[own] += rules.predict(table.Z, code, own) / len(tasks)
-    return np.asarray(2 * (y - predicted) ** 2)
+            p = rules.predict(table.Z, code, own)
+            if weight is not None:
+                odds = SampledOdds.of(bins[others], y[others], weight[others])
+                p = expit(clipped_logit(p) + odds.log_ratio(bins[own]))
+            predicted[own] += p / len(tasks)
+    loss = 2 * (y - predicted) ** 2
+    return np.asarray(loss if weight is None else loss * weight / weight.mean())
