@@ -210,6 +210,12 @@ class Observed:
             _learned={},
         )
 
+    def without_equal_weights(self) -> Self:
+        """Return the same without weights if all are equal: then they change nothing."""
+        if self.weight is None or self.weight.min() < self.weight.max():
+            return self
+        return replace(self, weight=None, _learned={})
+
     @cached_property
     def y(self) -> IntArray:
         """The decisions as whole numbers that add up."""
@@ -308,6 +314,24 @@ def number_patients(patient: pl.Series) -> npt.NDArray[np.uint64]:
     # Numbers of rows without an identifier are far apart and differ from each other.
     numbers[missing] = np.arange(1, missing.sum() + 1, dtype=np.uint64) * np.uint64(2**40 + 15)
     return np.asarray(numbers, dtype=np.uint64)
+
+
+def checked_weights(weight: Any, n_rows: int) -> FloatArray:
+    """Return sampling weights, or report which row has none or one that is not positive."""
+    values = pl.Series(_values(weight), strict=False)
+    if len(values) != n_rows:
+        raise InputError(
+            f"sample_weight has {len(values):,} entries for {n_rows:,} rows; one is needed"
+        )
+    numbers = values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+    wrong = ~(np.isfinite(numbers) & (numbers > 0))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            f"sample_weight is {values[row]} in row {row}; weights are positive numbers, correct "
+            "it or drop the row"
+        )
+    return numbers
 
 
 def _values(column: Any) -> Any:

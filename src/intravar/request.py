@@ -119,6 +119,9 @@ class Request:
         "Missing covariates: indicator, drop or impute.", "indicator"
     )
     patient: str | None = _columns("Column that names the patient. Default: found out by its name.")
+    weight: str | None = _columns(
+        "Column of sampling weights: how many patients of the population a row stands for."
+    )
     case: str | None = _columns("Column that says which case was seen, if some were seen twice.")
     repeated: Repeated | None = _columns(  # noqa: RUF009
         "Repeated rows: once or all. Default: all visits of identified patients, copies once."
@@ -190,6 +193,8 @@ class Request:
                 f"{option('order')} is {', '.join(self.order)}, the decisions are "
                 f"{', '.join(named)}; name each of them once"
             )
+        if self.weight is not None:
+            self._check_weight()
         if self.period is not None and self.date is None:
             raise InputError(f"{option('period')} needs {option('date')}; name the column of dates")
         if self.where is None:
@@ -204,6 +209,18 @@ class Request:
                     f"{option('where')} names '{decision}', which is the decision; rows that are "
                     "chosen by what was decided say nothing about deciding, leave it out"
                 )
+
+    def _check_weight(self) -> None:
+        """Refuse what sampling weights cannot be used for."""
+        if len(self.decisions) > 1:
+            raise InputError(
+                f"{option('weight')} cannot be used with several decisions; measure each of them "
+                "by itself"
+            )
+        if self.case is not None:
+            raise InputError(
+                f"{option('weight')} cannot be used with {option('case')}; leave one of them out"
+            )
 
     @property
     def decisions(self) -> tuple[str, ...]:

@@ -25,14 +25,14 @@ from intravar.request import Request
 def test_nothing_explained_is_the_rate_and_all_explained_is_one() -> None:
     n, yes = np.array([100, 200, 50]), np.array([50, 20, 10])
     alone, error = any_two(n, yes), np.full(3, 0.01)
-    nothing = explained_of_all(alone, error, n, yes)
+    nothing = explained_of_all(alone, error, n, any_two(n, yes))
     assert nothing is not None
     assert nothing.share == pytest.approx(0.0)
     assert nothing.low < 0 < nothing.high
-    everything = explained_of_all(np.zeros(3), error, n, yes)
+    everything = explained_of_all(np.zeros(3), error, n, any_two(n, yes))
     assert everything is not None
     assert everything.share == 1
-    assert explained_of_each(alone / 2, error, n, yes)["explained"] == pytest.approx(0.5)
+    assert explained_of_each(alone / 2, error, any_two(n, yes))["explained"] == pytest.approx(0.5)
 
 
 def test_the_rate_alone_is_what_any_two_patients_score() -> None:
@@ -165,10 +165,12 @@ def test_the_kind_of_patients_that_is_hard_is_found() -> None:
 def test_one_large_panel_does_not_say_what_is_explained_of_a_usual_physician() -> None:
     """The rule of one physician with most of the patients is not that of twelve coins."""
     n, error = np.array([6000] + [60] * 12), np.full(13, 0.02)
-    found = explained_of_all(np.array([0.1] + [0.5] * 12), error, n, n // 2)
+    found = explained_of_all(np.array([0.1] + [0.5] * 12), error, n, any_two(n, n // 2))
     assert found is not None
     assert found.share > 0.6
     assert found.usual < 0.1
-    even = explained_of_all(np.full(13, 0.3), error, np.full(13, 60), np.full(13, 30))
+    even = explained_of_all(
+        np.full(13, 0.3), error, np.full(13, 60), any_two(np.full(13, 60), np.full(13, 30))
+    )
     assert even is not None
     assert even.usual == pytest.approx(even.share)

@@ -113,6 +113,8 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     predicts: ClassVar[bool] = False
     #: Whether rows of one patient are told from rows of different patients.
     uses_patients: ClassVar[bool] = False
+    #: Whether sampling weights can be used.
+    uses_weights: ClassVar[bool] = False
     #: Methods with the same word learn something in common and are best run together.
     shares: ClassVar[str] = "distances"
     #: What fitting takes: passes over all values, pairings of every panel, forests.
@@ -147,6 +149,11 @@ class Estimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     def fit_observed(self, observed: Observed) -> Self:
         """Score every physician of input that was checked before, sharing what others learned."""
+        if observed.weight is not None and not self.uses_weights:
+            raise InputError(
+                f"method '{self.name}' cannot use sampling weights; use method "
+                f"'{default_method()}', or leave the weights out"
+            )
         self._describe(observed)
         self._fit(observed)
         return self

@@ -87,6 +87,11 @@ class Evidence:
     raw: FloatArray | None = None
     #: Per row: number of the independent unit, the patient usually. None if rows are independent.
     unit: IntArray | None = None
+    #: Per physician of a weighted sample: the rate of "yes" in the population, the sum of weights,
+    #: and the number of patients whose rate would be as sure; None without weights.
+    rate: FloatArray | None = None
+    total_weight: FloatArray | None = None
+    effective_size: FloatArray | None = None
 
     def columns(self) -> Mapping[str, FloatArray]:
         """Return the result columns that this evidence fills, one entry per physician."""
@@ -114,6 +119,27 @@ class Evidence:
         """Return how many pairs or patients stand behind every score."""
         counted: IntArray | FloatArray = getattr(self, self.counted) if self.counted else n_patients
         return counted
+
+    def represented(self, n: IntArray) -> IntArray | FloatArray:
+        """Return what every physician counts in a mean over patients, given the patients of each.
+
+        With sampling weights that is the sum of weights, in units of the mean weight.
+        """
+        if self.total_weight is None:
+            return n
+        return np.asarray(self.total_weight * (n.sum() / max(self.total_weight.sum(), _TINY)))
+
+    def effective_counts(
+        self, n: IntArray, n_for: IntArray
+    ) -> tuple[IntArray | FloatArray, IntArray | FloatArray]:
+        """Return patients of every physician, and those decided for, as surely as they are known.
+
+        With sampling weights these are the effective sample size, and the rate of the population
+        times that.
+        """
+        if self.rate is None or self.effective_size is None:
+            return n, n_for
+        return self.effective_size, self.rate * self.effective_size
 
     def revealed(self, n: IntArray, n_for: IntArray) -> RevealedCounts:
         """Return the counts that can be worked out from what is shown of every physician.
@@ -286,6 +312,21 @@ def with_n_apart(differences: pl.DataFrame, observed: Observed) -> pl.DataFrame:
     return differences.with_columns(pl.Series("n_apart", counts, dtype=pl.Int64))
 
 
+def weighted_panels(observed: Observed) -> dict[str, FloatArray]:
+    """Return rate, sum of weights and effective size of every physician; nothing unweighted."""
+    if observed.weight is None:
+        return {}
+    weight, code, n = observed.weight, observed.code, len(observed)
+    total = np.bincount(code, weight, minlength=n).astype(np.float64)
+    squares = np.bincount(code, weight**2, minlength=n)
+    decided_for = np.bincount(code, weight * observed.y, minlength=n)
+    return {
+        "rate": decided_for / np.maximum(total, _TINY),
+        "total_weight": total,
+        "effective_size": total**2 / np.maximum(squares, _TINY),
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class Predictions(Evidence):
     """Predictions of every decision that were made without it.
@@ -304,10 +345,14 @@ class Predictions(Evidence):
     differences: pl.DataFrame = field(default_factory=no_differences)
     raw: FloatArray | None = None
     unit: IntArray | None = None
+    rate: FloatArray | None = None
+    total_weight: FloatArray | None = None
+    effective_size: FloatArray | None = None
 
     compared = Sentence("pairs of {cases} alike in what is recorded")
     upper_limit = True
-    known, shown = ("expected", "gain", "raw"), ("expected", "gain")
+    known = ("expected", "gain", "raw", "rate", "total_weight", "effective_size")
+    shown = ("expected", "gain", "rate")
 
     def predicted(self) -> tuple[FloatArray, FloatArray]:
         """See :class:`Evidence`."""

@@ -199,12 +199,45 @@ class _Range:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """Decisions, and how they were sampled.
+
+    `counts` are sampling weights with mean 1; rows of one `unit` depend on each other.
+    """
+
+    y: IntArray
+    counts: FloatArray | None = None
+    unit: IntArray | None = None
+
+    def weighted(self, values: FloatArray) -> FloatArray:
+        """Return values times the sampling weights: their mean is that of the population."""
+        return values if self.counts is None else self.counts * values
+
+    def error_of_mean(self, probability: FloatArray, swing: FloatArray) -> float:
+        """Return the standard error of a mean loss: that of decisions, patients being given.
+
+        `swing` is by how much the loss of a row differs between "yes" and "no".
+        """
+        n_rows = len(self.y)
+        if self.counts is None and self.unit is None:
+            variance = probability * (1 - probability)
+            return float(np.sqrt(np.sum(variance * swing**2)) / n_rows)
+        # If sampling or earlier decisions matter, the variance of decisions is not p (1 - p).
+        sums = self.weighted((self.y - probability) * swing)
+        if self.unit is not None:
+            sums = np.bincount(self.unit, sums).astype(np.float64)
+        return float(np.sqrt(sums @ sums) / n_rows)
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Curve:
     """Held-out squared errors of every patient, from all other folds and from half of them.
 
-    A swing is by how much the loss of a patient differs between "yes" and "no".
+    They are multiplied by sampling weights. A swing is by how much the loss of a patient, without
+    its weight, differs between "yes" and "no".
     """
 
+    rows: _Rows
     probability: FloatArray
     loss: FloatArray
     half_loss: FloatArray
@@ -212,14 +245,16 @@ class _Curve:
     half_swing: FloatArray
 
     @classmethod
-    def of(cls, predicted: Sequence[FloatArray], y: IntArray) -> "_Curve":
+    def of(cls, predicted: Sequence[FloatArray], rows: _Rows) -> "_Curve":
         """Return the curve of predictions, the first from all patients, the others from halves."""
         whole, *halves = predicted
         halves = halves or [whole]
+        half_loss = np.mean([(rows.y - half) ** 2 for half in halves], axis=0)
         return cls(
+            rows=rows,
             probability=whole,
-            loss=(y - whole) ** 2,
-            half_loss=np.mean([(y - half) ** 2 for half in halves], axis=0),
+            loss=rows.weighted((rows.y - whole) ** 2),
+            half_loss=rows.weighted(half_loss),
             swing=1 - 2 * whole,
             half_swing=np.mean([1 - 2 * half for half in halves], axis=0),
         )
@@ -232,7 +267,7 @@ class _Curve:
     @property
     def error(self) -> float:
         """Standard error of the mean loss."""
-        return _chance_error(self.probability, self.swing)
+        return self.rows.error_of_mean(self.probability, self.swing)
 
     def gain(self, rows: BoolArray) -> float:
         """Return by how much the second half of the patients lowers the loss of some of them.
@@ -257,7 +292,7 @@ class _Curve:
     def remaining_error(self, rows: BoolArray) -> float:
         """Return the standard error of the most that remains."""
         swing = (self.half_swing - self.swing) * rows
-        return MOST_REMAINING * _chance_error(self.probability, swing)
+        return MOST_REMAINING * self.rows.error_of_mean(self.probability, swing)
 
 
 def decompose(
@@ -269,6 +304,8 @@ def decompose(
     *,
     n_columns: int,
     confidence_level: float = LEVEL,
+    weight: FloatArray | None = None,
+    unit: IntArray | None = None,
 ) -> Noise:
     """Decompose noise by predictions that know the physician, and by pooled ones.
 
@@ -284,25 +321,35 @@ def decompose(
         Columns that a personal rule weighs.
     confidence_level
         Nominal coverage of the intervals.
+    weight
+        Sampling weight per patient. Components are then those of the population.
+    unit
+        Independent unit of every row, such as the patient, if rows depend on each other.
 
     Returns
     -------
     Noise
         With a table of polars.
     """
-    own = _Curve.of(personal, y)
-    common = _Curve.of(pooled, y)
-    level, level_error = level_variance(y - common.probability, code, n_physicians)
+    rows = _Rows(y=y, counts=None if weight is None else weight / weight.mean(), unit=unit)
+    own = _Curve.of(personal, rows)
+    common = _Curve.of(pooled, rows)
+    level, level_error = level_variance(
+        y - common.probability, code, n_physicians, weight=rows.counts, unit=unit
+    )
     level_error = level_error if isfinite(level_error) else MOST_VARIANCE
 
-    system = min(common.extrapolated(), float(y.mean() * (1 - y.mean())))
+    rate = float(np.average(y, weights=weight))
+    system = min(common.extrapolated(), rate * (1 - rate))
     level = min(level, system)
     both = system - level
     occasion = min(own.extrapolated(), both)
     pattern = both - occasion
 
     needed = patients_needed(n_columns)
-    large = (np.bincount(code, minlength=n_physicians) >= needed)[code]
+    # Of repeat visits, patients count.
+    representative = slice(None) if unit is None else np.unique(unit, return_index=True)[1]
+    large = (np.bincount(code[representative], minlength=n_physicians) >= needed)[code]
     # The curve of few patients, without halves, shows nothing.
     large &= len(personal) > 1
     everybody = np.ones(len(y), dtype=np.bool_)
@@ -311,7 +358,7 @@ def decompose(
     common_error = z * hypot(common.error, common.remaining_error(everybody))
     between = common.mean - own.mean - level
     between_error = z * hypot(
-        _chance_error(own.probability, common.swing - own.swing),
+        rows.error_of_mean(own.probability, common.swing - own.swing),
         own.remaining_error(large),
         common.remaining_error(everybody),
         level_error,
@@ -396,11 +443,29 @@ def _table(ranges: dict[str, _Range], *, identified: bool) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-def level_variance(residual: FloatArray, code: IntArray, n_physicians: int) -> tuple[float, float]:
+def level_variance(
+    residual: FloatArray,
+    code: IntArray,
+    n_physicians: int,
+    *,
+    weight: FloatArray | None = None,
+    unit: IntArray | None = None,
+) -> tuple[float, float]:
     """Return the variance over physicians of how often they say yes, and its standard error.
 
     Patients are taken as equal. The square of a physician's mean residual is too large by its
     sampling variance. The mean product of the residuals of two different patients is not.
+
+    Parameters
+    ----------
+    residual, code
+        Decision less its prediction, and number of the physician, per row.
+    n_physicians
+        Number of physicians.
+    weight
+        Sampling weight of every row.
+    unit
+        Independent unit of every row, if rows depend on each other. Each is of one physician.
 
     Examples
     --------
@@ -408,25 +473,33 @@ def level_variance(residual: FloatArray, code: IntArray, n_physicians: int) -> t
     >>> level_variance(residual, np.array([0, 0, 1, 1]), 2)[0]
     0.25
     """
-    size = np.bincount(code, minlength=n_physicians).astype(np.float64)
-    use = size >= 2
-    n, J = size[use], int(use.sum())
-    if J < 2:
+    weight = np.ones(len(residual)) if weight is None else weight
+    total = weight * residual
+    if unit is not None:
+        _, first, number = np.unique(unit, return_index=True, return_inverse=True)
+        total = np.bincount(number, total).astype(np.float64)
+        weight = np.bincount(number, weight).astype(np.float64)
+        code = code[first]
+    use = np.bincount(code, minlength=n_physicians) >= 2
+    n_used = int(use.sum())
+    if n_used < 2:
         return 0.0, float("nan")
-    total, square = (
-        np.bincount(code, each, minlength=n_physicians)[use] for each in (residual, residual**2)
-    )
-    mean, product = total / n, (total**2 - square) / (n * (n - 1))
-    grand = (mean.sum() ** 2 - np.sum(mean**2) + product.sum()) / J**2
-    noise = np.maximum(square / n - mean**2, 0.0) / n
+
+    def summed(values: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(code, values, minlength=n_physicians)[use], dtype=np.float64)
+
+    size = summed(weight)
+    squared_size = summed(weight**2)
+    mean = summed(total) / size
+    square = summed(total**2)
+    # Over pairs of two different patients.
+    product = (summed(total) ** 2 - square) / (size**2 - squared_size)
+    grand = (mean.sum() ** 2 - np.sum(mean**2) + product.sum()) / n_used**2
+    distance = square - 2 * mean * summed(weight * total) + mean**2 * squared_size
+    sampling_variance = np.maximum(distance, 0.0) / size**2
     signal = np.maximum(product - grand, 0.0)
-    error = np.sqrt(np.sum(4 * signal * noise + 2 * noise**2)) / J
+    error = np.sqrt(np.sum(4 * signal * sampling_variance + 2 * sampling_variance**2)) / n_used
     return max(float(product.mean() - grand), 0.0), float(error)
-
-
-def _chance_error(p: FloatArray, swing: FloatArray) -> float:
-    """Return the standard error of a mean loss: that of decisions, patients being given."""
-    return float(np.sqrt(np.sum(p * (1 - p) * swing**2)) / len(p))
 
 
 @renamed(seed="random_state")
@@ -490,4 +563,6 @@ def noise_of(
         len(task),
         n_columns=task.columns.shape[1],
         confidence_level=confidence_level,
+        weight=task.weight,
+        unit=task.unit,
     )

@@ -1,6 +1,6 @@
 """How well a physician can be predicted: an upper bound of discordance, whatever the rule."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -8,10 +8,10 @@ import polars as pl
 
 from intravar.errors import InputError
 from intravar.estimators.base import TOO_FEW_PATIENTS, CommonEstimator, Size, Work
-from intravar.estimators.evidence import Predictions, with_n_apart
+from intravar.estimators.evidence import Predictions, weighted_panels, with_n_apart
 from intravar.inference.intervals import Interval, TwoHalves
 from intravar.learning.boosted_trees import MOST_SEEN
-from intravar.observed import Observed, physician_or_groups
+from intravar.observed import Observed, checked_weights, physician_or_groups
 from intravar.prediction import held_out
 from intravar.prediction.bound import Bound, cell_bound, panel_means
 from intravar.prediction.candidates import MOST as MOST_TREES
@@ -118,6 +118,7 @@ class Predictability(CommonEstimator):
     accepts_missing = True
     predicts = True
     uses_patients = True
+    uses_weights = True
     most = 0.5
 
     n_folds: int = 5
@@ -132,6 +133,7 @@ class Predictability(CommonEstimator):
         *,
         groups: Any = None,
         patient: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Score every physician.
 
@@ -148,9 +150,16 @@ class Predictability(CommonEstimator):
             Patient of every row. All rows of one patient are predicted from other patients, and
             patients instead of rows count as independent. By default rows of one physician that
             are close to each other are held out together, and a test looks for repeated patients.
+        sample_weight
+            How many patients of the population every row stands for: the inverse of its chance of
+            being sampled, which may depend on the covariates and on the decision. All results are
+            then those of the population. By default all rows count alike.
         """
         who = physician_or_groups(physician, groups)
         observed = Observed.of(X, y, who, keep_missing=True, patient=patient)
+        if sample_weight is not None:
+            weight = checked_weights(sample_weight, observed.n_patients)
+            observed = replace(observed, weight=weight).without_equal_weights()
         return self.fit_observed(observed)
 
     def _learn(self, observed: Observed) -> tuple[held_out.PredictionCommon, held_out.HandedIn]:
@@ -219,6 +228,7 @@ class Predictability(CommonEstimator):
             with_n_apart(self.differences_, observed),
             self._bound.raw,
             unit=self._unit,
+            **weighted_panels(observed),
         )
 
     @classmethod

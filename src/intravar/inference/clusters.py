@@ -8,8 +8,10 @@ import numpy as np
 from intravar.arrays import FloatArray, IntArray
 
 
-def standard_error_of_mean(values: FloatArray, cluster: IntArray) -> float:
-    """Return the standard error of a mean over rows that are dependent within clusters.
+def standard_error_of_mean(
+    values: FloatArray, cluster: IntArray, weight: FloatArray | None = None
+) -> float:
+    """Return the standard error of a (weighted) mean over rows that are dependent within clusters.
 
     Examples
     --------
@@ -17,11 +19,12 @@ def standard_error_of_mean(values: FloatArray, cluster: IntArray) -> float:
     1.0
     """
     _, number = np.unique(cluster, return_inverse=True)
-    sums = np.bincount(number, values - values.mean())
+    counts = np.ones(len(values)) if weight is None else weight
+    sums = np.bincount(number, counts * (values - np.average(values, weights=counts)))
     n_clusters = len(sums)
     if n_clusters < 2:
         return float("inf")
-    variance = n_clusters / (n_clusters - 1) * float(sums @ sums) / len(values) ** 2
+    variance = n_clusters / (n_clusters - 1) * float(sums @ sums) / float(counts.sum()) ** 2
     return float(np.sqrt(variance))
 
 

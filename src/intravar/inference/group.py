@@ -48,7 +48,7 @@ class Explained:
     usual: float
 
 
-def any_two(n_patients: IntArray, n_for: IntArray) -> FloatArray:
+def any_two(n_patients: IntArray | FloatArray, n_for: IntArray | FloatArray) -> FloatArray:
     """Return how often two patients of each physician are decided differently, whoever they are.
 
     Without bias: pairs decided differently over all pairs. NaN with fewer than two patients.
@@ -64,20 +64,20 @@ def any_two(n_patients: IntArray, n_for: IntArray) -> FloatArray:
 
 
 def explained_of_each(
-    score: FloatArray, error: FloatArray, n_patients: IntArray, n_for: IntArray
+    score: FloatArray, error: FloatArray, whole: FloatArray
 ) -> dict[str, FloatArray]:
     """Return the explained share of every physician with its ends, as result columns.
 
-    Discordance and its error are NaN where there is none; `n_for` are the patients decided for.
+    Discordance and its error are NaN where there is none; `whole` is the discordance of any two
+    patients, see :func:`any_two`.
 
     Examples
     --------
-    >>> n, error = np.array([200, 200]), np.array([0.02, 0.02])
-    >>> table = explained_of_each(np.array([0.25, 0.5]), error, n, np.array([100, 100]))
+    >>> whole, error = np.array([0.5, 0.5]), np.array([0.02, 0.02])
+    >>> table = explained_of_each(np.array([0.25, 0.5]), error, whole)
     >>> table["explained"].round(2).tolist()
     [0.5, 0.0]
     """
-    whole = any_two(n_patients, n_for)
     known = np.isfinite(score) & (whole > 0)
     whole = np.where(known, whole, np.nan)
     # The rate's own error is left out: it moves score and whole together.
@@ -92,8 +92,8 @@ def explained_of_each(
 def explained_of_all(
     score: FloatArray,
     error: FloatArray,
-    n_patients: IntArray,
-    n_for: IntArray,
+    n_patients: IntArray | FloatArray,
+    whole: FloatArray,
     doubt: float = 0.0,
 ) -> Explained | None:
     """Return the explained share over the patients of all physicians; None where there is none.
@@ -103,12 +103,11 @@ def explained_of_all(
 
     Examples
     --------
-    >>> n, error = np.array([200, 200]), np.array([0.02, 0.02])
-    >>> explained = explained_of_all(np.array([0.25, 0.5]), error, n, np.array([100, 100]))
+    >>> n, whole, error = np.array([200, 200]), np.array([0.5, 0.5]), np.array([0.02, 0.02])
+    >>> explained = explained_of_all(np.array([0.25, 0.5]), error, n, whole)
     >>> round(explained.share, 2), round(explained.low, 2), round(explained.high, 2)
     (0.25, 0.2, 0.31)
     """
-    whole = any_two(n_patients, n_for)
     known = np.isfinite(score) & np.isfinite(error) & np.isfinite(whole)
     n = n_patients[known].astype(np.float64)
     total = float(n @ whole[known])
@@ -169,7 +168,7 @@ class Group:
 def group_of(
     score: FloatArray,
     error: FloatArray,
-    n_patients: IntArray,
+    n_patients: IntArray | FloatArray,
     identified: tuple[FloatArray, FloatArray] | None = None,
     *,
     fall: FloatArray | None = None,
@@ -177,8 +176,9 @@ def group_of(
     raw: FloatArray | None = None,
     narrowed: float = 1.0,
     matters: float = MATTERS,
-    sizes: FloatArray | None = None,
+    sizes: FloatArray | IntArray | None = None,
     counted: BoolArray | None = None,
+    n_effective: FloatArray | IntArray | None = None,
 ) -> Group | None:
     """Say what the scores tell together; None where nobody has one.
 
@@ -192,7 +192,8 @@ def group_of(
     divided by it. Differences do not matter where the spread is below `matters`. `sizes` are the
     numbers on which errors depend, see :func:`intravar.inference.panel_sizes`; by default those of
     the patients. Physicians who are not `counted`, because their panels are too small for a figure,
-    are part of the mean and not of the spread, unless fewer than two are counted.
+    are part of the mean and not of the spread, unless fewer than two are counted. `n_effective` is
+    the effective number of patients of each, where it differs from what each counts in the mean.
 
     Examples
     --------
@@ -216,21 +217,22 @@ def group_of(
     group = Group(mean, low, high, _NAN, _NAN, _NAN, _NAN, len(score))
     if len(score) < 2:
         return group
-    known_sizes = (n_patients if sizes is None else sizes)[known]
-    score, n_patients = raw[known], n_patients[known]
+    effective = (n_patients if n_effective is None else n_effective)[known]
+    known_sizes = (effective if sizes is None else sizes[known]).astype(np.float64)
+    score = raw[known]
     if counted is not None and counted[known].sum() > 1:
         large = counted[known]
         score, error = score[large], error[large]
-        n_patients, known_sizes = n_patients[large], known_sizes[large]
+        effective, known_sizes = effective[large], known_sizes[large]
     even = even_errors(error, known_sizes)
-    return _with_spread(group, score, even, n_patients, narrowed, matters)
+    return _with_spread(group, score, even, effective, narrowed, matters)
 
 
 def _with_spread(
     group: Group,
     score: FloatArray,
     error: FloatArray,
-    n_patients: IntArray,
+    n_patients: IntArray | FloatArray,
     narrowed: float,
     matters: float,
 ) -> Group:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from intravar.arrays import FloatArray
+from intravar.arrays import FloatArray, IntArray
 from intravar.estimators import Estimator
 from intravar.estimators.assumptions import ANCHORED, anchored_over_limits
 from intravar.estimators.evidence import Evidence
@@ -96,10 +96,12 @@ def concluded(
     closer = halves.pull if halves is not None and evidence.caliper is not None else 0.0
     doubt = 0.0 if halves is None else halves.common_doubt
     discordance, error = scores.discordance, scores.interval.standard_error
+    represented = evidence.represented(scores.n_patients)
+    counts = evidence.effective_counts(scores.n_patients, scores.n_for)
     group = group_of(
         discordance,
         error,
-        scores.n_patients,
+        represented,
         ends,
         fall=falls(discordance, pull + closer),
         doubt=doubt,
@@ -107,18 +109,20 @@ def concluded(
         narrowed=_narrowed(scores, evidence, halves),
         matters=request.matters,
         counted=scores.n_patients >= request.min_panel,
-        sizes=scores.sizes,
+        sizes=scores.sizes if evidence.effective_size is None else counts[0],
+        n_effective=counts[0],
     )
     if group is not None and predicts:
-        figures = (discordance, error, scores.n_patients, scores.n_for)
-        group = replace(group, explained=explained_of_all(*figures, doubt))
-        scores = scores.with_columns(**explained_of_each(*figures))
+        whole = any_two(*counts)
+        explained = explained_of_all(discordance, error, represented, whole, doubt)
+        group = replace(group, explained=explained)
+        scores = scores.with_columns(**explained_of_each(discordance, error, whole))
     table = result_table(scores, request.min_panel, request.min_reliability)
     grounds = replace(
         grounds,
         group=group,
         agreement=agreement_with(scores, others),
-        with_rates=rank_correlation(scores.discordance, any_two(scores.n_patients, scores.n_for)),
+        with_rates=rank_correlation(scores.discordance, any_two(*counts)),
         with_patients=order_of_patients(scores),
         ranked=rank_counts(table),
         explained=evidence.explained(scores.n_patients),
@@ -231,14 +235,21 @@ def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | 
         return 0.0
     if (predicted := evidence.predicted()) is None:
         return float("inf")
-    y = observed.decision.astype(np.float64)
-    n, k = (each.astype(np.float64)[observed.code] for each in observed.counts)
-    unit = np.arange(len(y)) if evidence.unit is None else evidence.unit
-    same, same_yes = (np.bincount(unit, each)[unit] for each in (np.ones(len(y)), y))
+    y, code = observed.decision.astype(np.float64), observed.code
+    weight: FloatArray = np.ones(len(y))
+    if observed.weight is not None:
+        size = np.bincount(code) / np.bincount(code, observed.weight)
+        weight = observed.weight * size[code]
+    n, k = (np.bincount(code, each)[code] for each in (weight, weight * y))
+    unit: IntArray = np.arange(len(y)) if evidence.unit is None else evidence.unit
+    same, same_yes = (np.bincount(unit, each)[unit] for each in (weight, weight * y))
+    overall = float(np.average(y, weights=observed.weight))
     # Each physician's rate among the other patients, shrunk towards that of all.
-    rates = (k - same_yes + 2 * y.mean()) / (n - same + 2)
+    rates = (k - same_yes + 2 * overall) / np.maximum(n - same + 2, _TINY)
     known, alone = (np.clip(each, 1e-6, 1 - 1e-6) for each in (predicted[0], rates))
     gain = np.where(y == 1, np.log(known), np.log(1 - known))
     gain -= np.where(y == 1, np.log(alone), np.log(1 - alone))
+    if observed.weight is not None:
+        gain = gain * observed.weight / observed.weight.mean()
     error = standard_error_of_mean(gain, unit)
     return float(gain.mean() / error) if error > 0 else 0.0

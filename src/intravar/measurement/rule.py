@@ -312,14 +312,19 @@ def location_of(
         return None
     observed, (q, _) = prepared.observed, predicted
     loss = 2 * (observed.decision - q) ** 2
+    counts = np.ones(len(loss))
+    if observed.weight is not None:
+        # Means and shares of weighted losses are those of the population.
+        counts = observed.weight / observed.weight.mean()
     close = np.minimum(q, 1 - q) >= CLOSE
     n = len(observed.physicians)
-    own = np.bincount(observed.code, loss, minlength=n)
-    inside = np.bincount(observed.code[close], loss[close], minlength=n)
+    weighted = counts * loss
+    own = np.bincount(observed.code, weighted, minlength=n)
+    inside = np.bincount(observed.code[close], weighted[close], minlength=n)
     unit = np.arange(len(loss)) if evidence.unit is None else evidence.unit
     return Location(
-        float(close.mean()),
-        float(loss[close].sum() / max(loss.sum(), 1e-12)),
+        float((counts * close).mean()),
+        float(weighted[close].sum() / max(weighted.sum(), 1e-12)),
         np.bincount(observed.code[close], minlength=n),
         np.divide(inside, own, out=np.full(n, np.nan), where=own > 0),
         _kinds(prepared, loss, unit, seed, words),
@@ -335,6 +340,7 @@ def in_places(values: FloatArray, scores: Scores, observed: Observed) -> FloatAr
 def _kinds(
     prepared: Prepared, loss: FloatArray, unit: IntArray, seed: int, words: Words
 ) -> pl.DataFrame:
+    weight = prepared.observed.weight
     # A patient's rows are all in the same half.
     grown: BoolArray = (stream(seed, "location").random(unit.max() + 1) < 0.5)[unit]
     x, y = prepared.observed.covariates, prepared.observed.decision
@@ -344,15 +350,19 @@ def _kinds(
         tree = DecisionTreeRegressor(
             max_depth=KIND_DEPTH, min_samples_leaf=smallest, random_state=0
         )
-        tree.fit(x[grown], loss[grown])
+        tree.fit(x[grown], loss[grown], sample_weight=None if weight is None else weight[grown])
         others = np.flatnonzero(~grown)
-        leaf, mean = tree.apply(x[others]), float(loss[others].mean())
+        counts = np.ones(len(loss)) if weight is None else weight
+        everyone = float(counts[others].sum())
+        leaf, mean = tree.apply(x[others]), float(np.average(loss[others], weights=counts[others]))
         for node, when in leaf_conditions(tree.tree_, prepared, words).items():
             there = others[leaf == node]
             if len(there) < FEWEST_IN_A_LEAF:
                 continue
-            level, part = float(loss[there].mean()), len(there) / len(others)
-            if level - mean > STANDS_OUT * standard_error_of_mean(loss[there], unit[there]):
+            part = float(counts[there].sum()) / everyone
+            level = float(np.average(loss[there], weights=counts[there]))
+            error = standard_error_of_mean(loss[there], unit[there], weight=counts[there])
+            if level - mean > STANDS_OUT * error:
                 n_for = int(y[there].sum())
                 rows.append((when, len(there), n_for, part, part * level / mean, level))
     counted = {"when": pl.String, "n_patients": pl.Int64, "n_for": pl.Int64}

@@ -231,6 +231,7 @@ def with_rates(scores: Scores) -> tuple[float, float] | None:
     rate alone would give for a score; None where these are too few to tell, or all alike.
     """
     rate = scores.n_for / np.where(scores.n_patients > 0, scores.n_patients, np.nan)
+    rate = scores.columns.get("rate", rate)
     alike = [
         rank_correlation(scores.discordance, each, FEWEST_TOGETHER)
         for each in (rate, rate * (1 - rate))

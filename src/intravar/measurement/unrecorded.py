@@ -98,7 +98,8 @@ def unrecorded_reasons(
     sets = [*((name,) for name in tried), *combinations(tried[:IN_PAIRS], 2)]
     seeds = [seed + 1000 * deal for deal in range(deals)]
     losses = losses_without(part, origin, sets, N_FOLDS, seeds, int(joblib.cpu_count()))
-    return read_strengths(losses, tried, discordance, float(decision.mean()))
+    rate = float(np.average(decision, weights=part.weight))
+    return read_strengths(losses, tried, discordance, rate)
 
 
 def read_strengths(

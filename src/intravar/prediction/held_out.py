@@ -44,8 +44,8 @@ from intravar.prediction.bound import (
 from intravar.prediction.candidates import (
     Candidates,
     Level,
-    SeenColumns,
     SampledOdds,
+    SeenColumns,
     Stack,
     clipped_logit,
     common_trees,

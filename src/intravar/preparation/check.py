@@ -262,6 +262,8 @@ def checked_each(
                     f"'{method}' makes none; choose {' or '.join(able)}, "
                     f"or leave {option(name)} out"
                 )
+        if request.weight is not None:
+            _refuse_without_weights((method, *request.methods))
         # In parts only if all methods can score physicians by what was learned from others.
         methods = [METHODS.get(each) for each in (method, *request.methods)]
         file = regular_file(source, spool or folder_for_now)
@@ -282,6 +284,17 @@ def checked_each(
         checks = _look(stored, request, method, request.sample if in_parts else stored.n_rows)
         refuse_unmeasurable(checks)
         return checks
+
+
+def _refuse_without_weights(methods: Sequence[str]) -> None:
+    """Refuse methods that cannot use sampling weights."""
+    for name in methods:
+        known = METHODS.get(name)
+        if known is None or not known.uses_weights:
+            raise InputError(
+                f"method '{name}' cannot use sampling weights; use method '{default_method()}' "
+                f"alone, or leave {option('weight')} out"
+            )
 
 
 def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[str, Check]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from intravar.arrays import BoolArray, IntArray
+from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.errors import InputError, RowError, did_you_mean, option
 from intravar.request import Request
 from intravar.sources.plain import as_names, plain_column, whole_numbers_beyond_floats
@@ -62,7 +62,7 @@ NAMED_COLUMNS = 12
 #: Fields of a request that name columns.
 _NAMING = (
     *("physician", "decision", "covariates", "exclude", "after", "confirm", "categorical"),
-    *("patient", "case", "date", "by"),
+    *("patient", "case", "date", "by", "weight"),
 )
 
 
@@ -91,7 +91,7 @@ def assign_roles(columns: Sequence[str], request: Request) -> Request:
     physician, decision = roles.physician, roles.decision
     if physician == decision:
         raise InputError(f"column '{physician}' cannot be both who decided and what was decided")
-    for field in ("date", "by"):
+    for field in ("date", "by", "weight"):
         if (name := named.get(field, "")) in (physician, decision):
             other = "one who decided" if name == physician else "decision"
             raise InputError(f"{option(field)} names '{name}', which is the {other}; name another")
@@ -99,7 +99,7 @@ def assign_roles(columns: Sequence[str], request: Request) -> Request:
         if name in (physician, decision):
             role = "physician" if name == physician else "decision"
             raise InputError(f"column '{name}' is the {role}; it cannot be a covariate as well")
-    others = (physician, decision, roles.patient, roles.case, roles.date)
+    others = (physician, decision, roles.patient, roles.case, roles.date, roles.weight)
     left_out = {*roles.exclude, *roles.after, *others}
     listed = columns if roles.covariates is None else roles.covariates
     kept = tuple(name for name in listed if name not in left_out)
@@ -301,6 +301,24 @@ def understand_as(column: pl.Series, kind: Kind, *, categorical: bool = False) -
     if odd is None or not odd.any():  # each may stand there alone, and not all together
         odd, held = odd_dates(column) if kind == "date" else None, f"{held} in one form"
     raise _unlike_others(column, column.is_not_null() if odd is None else odd, held)
+
+
+def sampling_weights(column: pl.Series) -> FloatArray:
+    """Return sampling weights; refuse a weight that is missing or not positive.
+
+    Examples
+    --------
+    >>> sampling_weights(pl.Series("w", [1, 10])).tolist()
+    [1.0, 10.0]
+    """
+    remedy = "; weights are positive numbers: correct it, or drop the row"
+    values = understand_as(column, "number").values
+    for wrong, found in ((values.is_null(), "is missing"), (values <= 0, "has {}")):
+        if wrong.fill_null(False).any():
+            row = int(wrong.arg_max() or 0)
+            shown = found.format(f"{values[row]:g}" if values[row] is not None else "")
+            raise RowError(row, f"column '{column.name}' (the weight) {shown}", remedy)
+    return values.to_numpy()
 
 
 def _unlike_others(column: pl.Series, odd: pl.Series, held: str) -> RowError:

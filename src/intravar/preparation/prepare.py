@@ -25,7 +25,7 @@ from intravar.preparation.coding import (
     number_levels,
     strata_of,
 )
-from intravar.preparation.kinds import Column, understand, understand_as
+from intravar.preparation.kinds import Column, sampling_weights, understand, understand_as
 from intravar.preparation.leaks import Leak, columns_that_say_the_same, find_leaks
 from intravar.request import Request
 from intravar.sources.plain import plain_table
@@ -49,9 +49,9 @@ class ColumnReport:
     """What became of one column of the table.
 
     `use` is "physician", "decision", "covariate", "set aside", "after the decision", "case",
-    "patient", "excluded" or "not chosen"; `note` says what was done to it, or why it is set aside.
-    Of a category, `n_pooled` levels are pooled in its columns, with `n_pooled_rows` of `n_rows`
-    patients; if `many_levels`, predictions tell them apart all the same.
+    "patient", "date", "weight", "excluded" or "not chosen"; `note` says what was done to it, or
+    why it is set aside. Of a category, `n_pooled` levels are pooled in its columns, with
+    `n_pooled_rows` of `n_rows` patients; if `many_levels`, predictions still tell them apart.
     """
 
     column: str
@@ -133,9 +133,12 @@ class Recipe:
             return None
         encoded, origin, blocks = encode_with(self.codings, columns)
         decision, physician = plain[roles.decision][rows], plain[roles.physician][rows]
-        time = None
+        time, weight = None, None
         if roles.date is not None:
             time = days_since_1970(self._stored_column(table, roles.date, rows), roles.period)
+        if roles.weight is not None:
+            with counted_among(rows):
+                weight = sampling_weights(self._stored_column(table, roles.weight, rows))
         observed = Observed.of(
             encoded,
             decision.to_numpy(),
@@ -143,6 +146,7 @@ class Recipe:
             blocks,
             categories=number_levels(self.codings, columns),
             time=time,
+            weight=weight,
         )
         patient = duplicates.patient_numbers(plain[rows], roles) if self.visits else None
         observed = replace(observed, patient=patient, patients_known=self.patients_known)
@@ -292,7 +296,11 @@ def prepare(
     with counted_among(numbers):
         recipe, every, about_copies = learn_recipe(plain, roles, forms, part, chosen=chosen)
         portion, understood = _applied(recipe, table, counts)
-    observed, order = in_content_order(portion.observed)
+    observed = portion.observed
+    if len(observed.decision) == census.n_rows:
+        # Of a sample of a larger table it is not known whether all weights are equal.
+        observed = observed.without_equal_weights()
+    observed, order = in_content_order(observed)
     if len(np.unique(observed.decision)) < 2:
         raise InputError(
             f"every decision in column '{roles.decision}' is the same in the rows that are left; "
@@ -387,6 +395,7 @@ def _reports(
         roles.case: "case",
         **dict.fromkeys(roles.after, "after the decision"),
         roles.date: "date",
+        roles.weight: "weight",
         roles.decision: "decision",
         roles.physician: "physician",
     }

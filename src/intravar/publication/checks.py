@@ -3,6 +3,7 @@
 from statistics import median
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from intravar.preparation.check import Check
@@ -54,6 +55,14 @@ def check_lines(check: Check, *, several: bool = False) -> list[str]:
     return [*map(words.said, lines), *(f"read with {note}" for note in check.notes)]
 
 
+def _share_decided_for(check: Check) -> float:
+    """Return the share decided for; with sampling weights that of the population."""
+    observed = check.prepared.observed
+    if observed.weight is not None:
+        return float(np.average(observed.decision, weights=observed.weight))
+    return check.panels.n_for / check.panels.n_patients
+
+
 def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
     """Return what was found as it may be handed on, without small counts.
 
@@ -75,7 +84,7 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
         min_panel=check.request.min_panel,
         smallest_cell=smallest,
         decision=DecisionColumn(*prepared.decision),
-        decision_share=round(panels.n_for / panels.n_patients, 2) if safe else None,
+        decision_share=round(_share_decided_for(check), 2) if safe else None,
         covariates=tuple(prepared.covariates),
         columns=column_rows(check, several=several),
         missing_policy=check.request.missing,

@@ -189,15 +189,24 @@ def _share(measurement: Measurement, published: PublishedScores, phase: float) -
     With rates per physician beside it, the exact share of all would tell the decisions of a hidden
     one; rounded from a secret point to what two dozen patients move it does not.
     """
-    scores = measurement.main.scores
+    scores, evidence = measurement.main.scores, measurement.main.evidence
     step = step_over_all(measurement)
+    represented = evidence.represented(scores.n_patients)
+
+    def share_of(rows: IntArray | slice, decided_for: int, n: int) -> float:
+        """Return the share decided for among physicians; that of the population if weighted."""
+        if evidence.rate is None:
+            return decided_for / n
+        return float(represented[rows] @ evidence.rate[rows] / represented[rows].sum())
+
     if step <= FINE and (whole := int(scores.n_patients.sum())):
-        return hiding.coarse(int(scores.n_for.sum()) / whole, max(step, 0.01), phase)
+        share = share_of(slice(None), int(scores.n_for.sum()), whole)
+        return hiding.coarse(share, max(step, 0.01), phase)
     decided_for = int(scores.n_for[published.measured].sum())
     n = int(scores.n_patients[published.measured].sum())
     if not n or not hiding.part_is_safe(decided_for, n, measurement.request.smallest_cell):
         return None
-    return hiding.fraction(decided_for / n, 2)
+    return hiding.fraction(share_of(published.measured, decided_for, n), 2)
 
 
 def _methods(

@@ -113,6 +113,11 @@ def pairs(folder: str | os.PathLike[str], reviewer: str | None = None) -> list[p
 
 def _refuse_nothing_to_review(opened: Folder) -> None:
     """Say why there are no pairs to review, and name the column that may be the cause."""
+    if opened.published.request.weight is not None:
+        raise InputError(
+            f"this result was measured with {option('weight')}, and pairs cannot be drawn from a "
+            "weighted sample; measure without weights to review pairs of the sample"
+        )
     packet.refuse_telling(opened.patients.drop(KEPT), opened.patients, recorded=True)
     different, n = int(opened.pairs["different"].sum()), opened.pairs.height
     if 0 < different < n:

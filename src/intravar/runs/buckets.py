@@ -55,8 +55,8 @@ SCHEMA = {
     "high": pl.Float64,
     "standard_error": pl.Float64,
 }
-#: Columns of patients' predictions; subgroup and period are null where there are none, and so is
-#: the unit, the first row of those that depend on each other, where rows are independent.
+#: Columns of patients' predictions; subgroup, period and weight are null where there are none, and
+#: so is the unit, the first row of those that depend on each other, where rows are independent.
 PATIENTS = {
     "row": pl.Int64,
     "code": pl.Int64,
@@ -66,6 +66,7 @@ PATIENTS = {
     "unit": pl.Int64,
     "by": pl.Int16,
     "date": pl.Int16,
+    "weight": pl.Float64,
 }
 
 
@@ -183,6 +184,8 @@ def patient_table(
         first_row = np.full(evidence.unit.max() + 1, np.iinfo(np.int64).max)
         np.minimum.at(first_row, evidence.unit, rows)
         values["unit"] = first_row[evidence.unit]
+    if observed.weight is not None:
+        values["weight"] = observed.weight
     missing = [pl.lit(None).alias(name) for name in PATIENTS if name not in values]
     return pl.DataFrame(values).with_columns(missing).select(*PATIENTS).cast(PATIENTS)  # type: ignore[arg-type]
 

@@ -79,9 +79,11 @@ def strata_of(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, .
     """Compare strata by decisions and held-out predictions of their patients.
 
     `patients` has one row each: the decision, what was predicted by predictions that know the
-    physician (own) and that do not (pooled), and the numbers of physician (code) and stratum. Rows
-    that share a `unit`, if there is that column, depend on each other.
+    physician (own) and that do not (pooled), and the numbers of physician (code) and stratum; with
+    sampling weights also the weight. Cells then count by their effective sample sizes. Rows that
+    share a `unit`, if there is that column, depend on each other.
     """
+    weight = _weights_of(patients)
     decision, own, pooled, code, stratum = (
         patients[name].to_numpy() for name in ("decision", "own", "pooled", "code", "stratum")
     )
@@ -92,15 +94,19 @@ def strata_of(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, .
     loss = 2 * (decision - own) ** 2
     place, within = kind * n_strata + stratum, code * n_strata + stratum
     cell = kind * n_physicians * n_strata + within
-    n = np.bincount(cell, minlength=np.prod(shape)).reshape(shape).astype(np.float64)
-    total = np.bincount(cell, loss, minlength=np.prod(shape)).reshape(shape)
-    mean = np.divide(total, n, out=np.full(shape, np.nan), where=n > 0)
+    sums, n = _sizes(cell, weight, shape)
+    total = np.bincount(cell, _times(weight, loss), minlength=np.prod(shape)).reshape(shape)
+    mean = np.divide(total, sums, out=np.full(shape, np.nan), where=n > 0)
     # Of a single loss within physicians, by class and stratum.
     square = (loss - mean.ravel()[cell]) ** 2
     inflation = design_effect(loss - mean.ravel()[cell], cell, unit)
+    if weight is not None:
+        # The variance of a mean is this over the effective sample size.
+        to_effective = np.divide(n, sums, out=np.zeros(shape), where=n > 0).ravel()
+        square *= (weight * to_effective[cell]) ** 2
     squares = inflation * np.bincount(place, square, minlength=_CLASSES * n_strata)
     free = np.maximum((n - (n > 0)).sum(axis=1), 1.0)
-    share = n.sum(axis=(1, 2)) / n.sum()
+    share = sums.sum(axis=(1, 2)) / sums.sum()
     effects = stratum_effects(n, mean, squares.reshape(_CLASSES, n_strata) / free, share)
     # How losses scatter is another matter in each class.
     ends = np.full((len(Interval._fields), *shape), np.nan)
@@ -112,6 +118,7 @@ def strata_of(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, .
             within[rows],
             n_physicians * n_strata,
             unit=None if unit is None else unit[rows],
+            weight=None if weight is None else weight[rows],
         )
         ends[:, number] = np.reshape(bounds, (-1, *shape[1:]))
     changes = _changes(mean, n, share, Interval(*ends))
@@ -130,6 +137,29 @@ def units_of(patients: pl.DataFrame) -> IntArray | None:
     if "unit" not in patients.columns or patients["unit"].null_count():
         return None
     return patients["unit"].to_numpy().astype(np.int64)
+
+
+def _weights_of(patients: pl.DataFrame) -> FloatArray | None:
+    """Return the sampling weights of patients; None without any."""
+    if "weight" not in patients.columns or patients["weight"].null_count():
+        return None
+    return patients["weight"].to_numpy()
+
+
+def _times(weight: FloatArray | None, values: FloatArray) -> FloatArray:
+    return values if weight is None else weight * values
+
+
+def _sizes(
+    cell: IntArray, weight: FloatArray | None, shape: tuple[int, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the sum of weights and the effective sample size of every cell."""
+    size = int(np.prod(shape))
+    sums = np.bincount(cell, weight, minlength=size).astype(np.float64).reshape(shape)
+    if weight is None:
+        return sums, sums
+    squares = np.bincount(cell, weight**2, minlength=size).reshape(shape)
+    return sums, np.divide(sums**2, squares, out=np.zeros(shape), where=squares > 0)
 
 
 def two_classes(pooled: FloatArray, stratum: IntArray, n_strata: int) -> IntArray:
@@ -164,16 +194,23 @@ def _levels(patients: pl.DataFrame, names: tuple[str, ...], effects: Effects) ->
     decision, loss, stratum = (
         patients[name].to_numpy() for name in ("decision", "loss", "stratum")
     )
-    n = np.bincount(stratum, minlength=len(names)).astype(np.float64)
+    weight = _weights_of(patients)
+    n = np.bincount(stratum, minlength=len(names))
+    sums, size = _sizes(stratum, weight, (len(names),))
     rate, mean, square = (
-        np.bincount(stratum, values, minlength=len(names)) / np.maximum(n, 1.0)
+        np.bincount(stratum, _times(weight, values), minlength=len(names))
+        / np.where(sums > 0, sums, 1.0)
         for values in (decision, loss, loss**2)
     )
     variance = np.maximum(square - mean**2, 0.0)
-    variance *= design_effect(loss - mean[stratum], stratum, units_of(patients))
-    half = _Z * np.sqrt(variance / np.maximum(n, 1.0))
+    if weight is not None:
+        apart = (weight * (loss - mean[stratum])) ** 2
+        squares = np.bincount(stratum, weight**2, minlength=len(names))
+        variance = np.bincount(stratum, apart, minlength=len(names)) / np.maximum(squares, _TINY)
+    variance = variance * design_effect(loss - mean[stratum], stratum, units_of(patients))
+    half = _Z * np.sqrt(variance / np.maximum(size, 1.0))
     known = np.isfinite(effects.value)
-    share = n * known / max(float(n[known].sum()), 1.0)
+    share = sums * known / max(float(sums[known].sum()), _TINY)
     centred = np.eye(len(names)) - share
     alike = share @ mean + centred @ np.where(known, effects.value, 0.0)
     error = np.sqrt(np.diag(centred @ effects.covariance @ centred.T))
@@ -198,9 +235,12 @@ def _cells(patients: pl.DataFrame, physicians: pl.Series, names: tuple[str, ...]
         patients[name].to_numpy() for name in ("decision", "own", "loss", "cell")
     )
     n_cells, n_strata = len(physicians) * len(names), len(names)
+    weight = _weights_of(patients)
     n = np.bincount(cell, minlength=n_cells)
-    mean = np.bincount(cell, loss, minlength=n_cells) / np.maximum(n, 1)
-    ends = cell_bound(own, decision, cell, n_cells, unit=units_of(patients))
+    sums, _ = _sizes(cell, weight, (n_cells,))
+    total = np.bincount(cell, _times(weight, loss), minlength=n_cells)
+    mean = total / np.where(sums > 0, sums, 1.0)
+    ends = cell_bound(own, decision, cell, n_cells, weight=weight, unit=units_of(patients))
     filled = np.flatnonzero(n)
     return pl.DataFrame(
         {
@@ -331,6 +371,7 @@ def _compared(one: OneDecision, patients: pl.DataFrame | None, stratified_by: st
         pl.col("decision").cast(pl.Float64),
         "own",
         "pooled",
+        "weight",
         code=pl.Series(code, dtype=pl.Int64),
         stratum=pl.Series(stratum, dtype=pl.Int64),
         unit="unit",
