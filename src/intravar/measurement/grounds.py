@@ -239,13 +239,14 @@ def rule_strength(evidence: Evidence, observed: Observed, rule: SuggestedRule | 
     weight: FloatArray = np.ones(len(y))
     if observed.weight is not None:
         size = np.bincount(code) / np.bincount(code, observed.weight)
-        weight = observed.weight * size[code]
-    n, k = (np.bincount(code, each)[code] for each in (weight, weight * y))
+        weight = np.asarray(observed.weight * size[code], dtype=np.float64)
+    size_of_panel, yes_of_panel = (np.bincount(code, each)[code] for each in (weight, weight * y))
     unit: IntArray = np.arange(len(y)) if evidence.unit is None else evidence.unit
     same, same_yes = (np.bincount(unit, each)[unit] for each in (weight, weight * y))
     overall = float(np.average(y, weights=observed.weight))
     # Each physician's rate among the other patients, shrunk towards that of all.
-    rates = (k - same_yes + 2 * overall) / np.maximum(n - same + 2, _TINY)
+    others = np.maximum(size_of_panel - same + 2, _TINY)
+    rates = (yes_of_panel - same_yes + 2 * overall) / others
     known, alone = (np.clip(each, 1e-6, 1 - 1e-6) for each in (predicted[0], rates))
     gain = np.where(y == 1, np.log(known), np.log(1 - known))
     gain -= np.where(y == 1, np.log(alone), np.log(1 - alone))
