@@ -138,7 +138,7 @@ def rounded_figure(
     >>> rounded_figure((0.206, 0.118, 0.301), 0.02)
     Figure(value=0.2, low=0.1, high=0.32)
     >>> rounded_figure((0.206, 0.118, 0.301), 0.02, phase=0.1, most=0.5)
-    Figure(value=0.2, low=0.12, high=0.32)
+    Figure(value=0.2, low=0.1, high=0.32)
     """
     value, low, high = np.array(ends, dtype=np.float64).tolist()
     middle = coarse(value, step, 0.5 if phase is None else phase)
@@ -269,12 +269,12 @@ def band_of(
     --------
     >>> for score, secret in ((0.02, 0.5), (0.28, 0.5), (0.15, 0.2), (0.15, 0.9)):
     ...     band_of(score, secret, 60, 11, known=True).of_hundred()
-    'at most 25'
+    '25 or less'
     '10 to 30'
     '10 to 30'
-    'at most 25'
+    '25 or less'
     >>> band_of(0.02, 0.5, 500, 11, known=True).of_hundred()
-    'at most 5'
+    '5 or less'
     """
 
     def score_of(count: int) -> float:
