@@ -33,7 +33,15 @@ if TYPE_CHECKING:
 
 #: Further decisions of a table are called decision_2, decision_3, ...
 FURTHER = tuple(f"{DECISION}_{number}" for number in range(2, MOST_DECISIONS + 1))
-_RESERVED = (PHYSICIAN, DECISION, *FURTHER, *TRUTH_COLUMNS)
+#: Column that identifies the patient of a row, where patients come several times.
+PATIENT = "patient"
+#: Number of patients of the population that a row stands for, where rows are a sample.
+SAMPLING_WEIGHT = "sampling_weight"
+#: A category that is recorded as text.
+DIAGNOSIS = "diagnosis"
+#: Columns of a table that are neither a numeric covariate nor a role of every cohort.
+EXTRAS = (DIAGNOSIS, PATIENT, SAMPLING_WEIGHT)
+_RESERVED = (PHYSICIAN, DECISION, *FURTHER, *TRUTH_COLUMNS, *EXTRAS)
 #: Formats of files, and how each is read: physician 007 is a name, not the number 7, and types are
 #: inferred from the whole file.
 _FORMATS: dict[str, dict[str, Any]] = {
@@ -145,6 +153,10 @@ class Cohort:
         Remarks on how the cohort was made that a reader should know.
     further
         Where several decisions were taken, the others as columns decision_2, decision_3, ...
+    extras
+        Further columns of the table: `diagnosis` (text), `patient` where patients come several
+        times, `sampling_weight` where rows are a sample. Estimators of the study do not see them;
+        `measure` does, with the table of :meth:`to_polars`.
 
     Examples
     --------
@@ -175,6 +187,7 @@ class Cohort:
         name: str = "cohort",
         notes: Sequence[str] = (),
         further: pl.DataFrame | None = None,
+        extras: pl.DataFrame | None = None,
     ) -> None:
         for each, dtype in covariates.schema.items():
             if each in _RESERVED:
@@ -196,17 +209,30 @@ class Cohort:
                     f"{FURTHER[0]}, {FURTHER[1]} and so on, at most {len(FURTHER)}"
                 )
             decided |= {each.name: checked_decision(each) for each in further}
+        if extras is not None and extras.width:
+            lengths["extras have"] = extras.height
+            if unknown := sorted(set(extras.columns) - set(EXTRAS)):
+                raise InputError(
+                    f"extras have a column '{unknown[0]}'; extras are called {', '.join(EXTRAS)}"
+                )
         for what in (what for what, length in lengths.items() if length != n):
             raise InputError(
                 f"{what} {lengths[what]:,} entries for {n:,} patients; give one per patient"
             )
         table = covariates.with_columns(labels.alias(PHYSICIAN), **pl.DataFrame(decided).to_dict())
+        if extras is not None:
+            table = table.with_columns(extras)
         vars(self).update(_table=table, truth=truth, name=name, notes=tuple(notes))
 
     @property
     def covariates(self) -> pl.DataFrame:
         """One row per patient, one column per covariate."""
-        return self._table.drop(PHYSICIAN, self.decisions.columns)
+        return self._table.drop(PHYSICIAN, self.decisions.columns, self.extras.columns)
+
+    @property
+    def extras(self) -> pl.DataFrame:
+        """Columns beside covariates, decisions and physician: patient, sampling weight, text."""
+        return self._table.select(name for name in EXTRAS if name in self._table.columns)
 
     @property
     def decision(self) -> npt.NDArray[np.int8]:
@@ -334,9 +360,17 @@ class Cohort:
                 )
             known[column] = values.to_numpy()
         further = table.select(each for each in FURTHER if each in table.columns)
-        covariates = table.drop(PHYSICIAN, DECISION, further.columns, present)
-        truth = Truth(**known) if present else None
-        return cls(covariates, table[DECISION], table[PHYSICIAN], truth, name, (), further)
+        extras = table.select(each for each in EXTRAS if each in table.columns)
+        roles = (PHYSICIAN, DECISION, *further.columns, *extras.columns)
+        return cls(
+            covariates=table.drop(roles, present),
+            decision=table[DECISION],
+            physician=table[PHYSICIAN],
+            truth=Truth(**known) if present else None,
+            name=name,
+            further=further,
+            extras=extras,
+        )
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame, *, name: str = "cohort") -> Cohort:

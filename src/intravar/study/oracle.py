@@ -8,7 +8,7 @@ from intravar.errors import InputError
 from intravar.inference.intervals import LEVEL, discordance_interval
 from intravar.inference.outcomes import differ, given_earlier, marginal
 from intravar.observed import PHYSICIAN
-from intravar.study.cohort import Cohort
+from intravar.study.cohort import SAMPLING_WEIGHT, Cohort
 
 
 def pair_discordance(n_patients: npt.ArrayLike, n_for: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -35,6 +35,8 @@ def oracle(cohort: Cohort) -> pl.DataFrame:
     patients it is undefined, and `reason` says so. `d_star` is what it estimates, by the
     physician's own rule; `comparable` is the other estimand, the comparable discordance of the
     panel: the mean over the physician's patients of 2 p (1 - p), p being P(yes) of the patient.
+    In a sample with sampling weights it is the weighted mean, that of the population; where
+    patients come several times, every visit counts.
 
     Examples
     --------
@@ -97,9 +99,13 @@ def _counts(cohort: Cohort) -> pl.DataFrame:
     """Return per physician the patients, the eligible ones, and those of them who got the drug."""
     if cohort.truth is None:
         raise InputError("the oracle needs the truth, and this cohort has none")
+    weight = pl.Series(np.ones(cohort.n_patients))
+    if SAMPLING_WEIGHT in cohort.extras.columns:
+        weight = cohort.extras[SAMPLING_WEIGHT]
     table = pl.DataFrame(
         {
             PHYSICIAN: cohort.physician.cast(pl.String),
+            "weight": weight,
             "group": cohort.truth.group,
             "eligible": cohort.truth.eligible,
             "decided_for": cohort.truth.eligible & (cohort.decision == 1),
@@ -119,10 +125,18 @@ def _counts(cohort: Cohort) -> pl.DataFrame:
             .then(pl.col("d_star").first())
             .otherwise(pl.col("d_star").mean())
             .alias("d_star"),
-            pl.col("comparable").mean(),
+            _mean_of_comparable(weighted=SAMPLING_WEIGHT in cohort.extras.columns),
         )
         .sort(PHYSICIAN)
     )
+
+
+def _mean_of_comparable(*, weighted: bool) -> pl.Expr:
+    comparable = pl.col("comparable")
+    if not weighted:
+        return comparable.mean()
+    weight = pl.col("weight")
+    return ((comparable * weight).sum() / weight.sum()).alias("comparable")
 
 
 def oracle_by_group(truth: pl.DataFrame) -> pl.DataFrame:

@@ -18,7 +18,10 @@ def test_every_condition_describes_itself():
         assert condition.realised_rule().describe()
         assert set(condition.realised_rule().covariates) <= set(condition.covariates.names), name
         cohort = condition.resized(1_000, 10).simulate(1)
-        assert cohort.n_patients == 1_000
+        if condition.sampling is None:
+            assert cohort.n_patients == 1_000
+        else:
+            assert cohort.extras["sampling_weight"].sum() == pytest.approx(1_000)
         assert repr(cohort)
 
 

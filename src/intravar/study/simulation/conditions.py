@@ -15,7 +15,7 @@ import polars as pl
 from intravar.errors import renamed, unknown_name
 from intravar.seeds import derived_seed
 from intravar.study.cohort import Cohort
-from intravar.study.simulation import covariates, physicians, rules, scenario
+from intravar.study.simulation import collection, covariates, physicians, rules, scenario
 from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel, Marginal
 from intravar.study.simulation.scenario import Scenario
 from intravar.wording import declared_in
@@ -29,7 +29,7 @@ def _paper_with(copulas: tuple[Any, ...] = (), **marginals: Marginal) -> Covaria
 
 #: What the kinds of conditions.toml are made by.
 _KINDS: dict[str, Any] = {"Paper": _paper_with, "sql_expr": pl.sql_expr}
-_KINDS |= vars(covariates) | vars(physicians) | vars(rules) | vars(scenario)
+_KINDS |= vars(collection) | vars(covariates) | vars(physicians) | vars(rules) | vars(scenario)
 
 
 def _made(entry: Any) -> Any:
@@ -83,7 +83,7 @@ def conditions_of(family: Family) -> Mapping[str, Scenario]:
     Examples
     --------
     >>> {family: len(conditions_of(family)) for family in get_args(Family)}
-    {'paper': 94, 'grid': 20, 'stress': 25, 'course': 5, 'multi': 3, 'review': 6}
+    {'paper': 94, 'grid': 20, 'stress': 36, 'course': 5, 'multi': 3, 'review': 6}
     """
     return _families()[family]
 

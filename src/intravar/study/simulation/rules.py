@@ -16,7 +16,13 @@ from scipy.special import expit
 
 from intravar.arrays import FloatArray
 from intravar.errors import InputError
-from intravar.study.simulation.covariates import PAPER_COVARIATES, UNITS, CovariateModel, Random
+from intravar.study.simulation.covariates import (
+    MIDDLE_DAY,
+    PAPER_COVARIATES,
+    UNITS,
+    CovariateModel,
+    Random,
+)
 from intravar.study.simulation.score2 import Region, score2_risk
 
 BoolArray = npt.NDArray[np.bool_]
@@ -70,7 +76,7 @@ class Score2Rule:
     2.5 % below 50 years, 5 % from 50 to 69, 7.5 % above.
     """
 
-    covariates: ClassVar = ("age", "non_hdl", "hdl", "sbp", "smoker", "male")
+    covariates: ClassVar[tuple[str, ...]] = ("age", "non_hdl", "hdl", "sbp", "smoker", "male")
     region: Region = "low"
     thresholds: tuple[float, float, float] = (0.025, 0.05, 0.075)
 
@@ -80,7 +86,7 @@ class Score2Rule:
 
     def margin(self, covariates: pl.DataFrame) -> npt.NDArray[np.float64]:
         """Return the risk of every patient divided by the threshold of their age."""
-        x: dict[str, Any] = {name: covariates[name].to_numpy() for name in self.covariates}
+        x: dict[str, Any] = {name: covariates[name].to_numpy() for name in Score2Rule.covariates}
         x["total_cholesterol"] = x.pop("non_hdl") + x["hdl"]
         young, middle, old = self.thresholds
         threshold = np.where(x["age"] < 50, young, np.where(x["age"] <= 69, middle, old))
@@ -296,6 +302,117 @@ class PersonalThresholds(Score2Rule):
         """See :class:`Rule`."""
         shifted = f"{self.covariate} shifted per physician (SD {self.sd:g})"
         return f"{shifted}, then: {super().describe()}"
+
+
+@dataclass(frozen=True)
+class DriftingThresholds(PersonalThresholds):
+    """Every physician's judgement of a covariate moves with time, by an amount of their own.
+
+    The shift is zero in the middle of the period; `sd` is the standard deviation over physicians of
+    the shift on the last day, which is the opposite of that on the first.
+    """
+
+    covariates: ClassVar[tuple[str, ...]] = (*Score2Rule.covariates, "day")
+
+    def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
+        """See :class:`DrawnRule`."""
+        last = random.normal(0, self.sd, n_physicians)
+
+        def chance(patients: pl.DataFrame, physician: IntArray) -> FloatArray:
+            time = patients["day"].to_numpy() / MIDDLE_DAY - 1
+            judged = patients[self.covariate] + last[physician] * time
+            shifted = patients.with_columns(judged.clip(self.lowest, self.highest))
+            return self.eligible(shifted).astype(np.float64)
+
+        return chance
+
+    def describe(self) -> str:
+        """See :class:`Rule`."""
+        rule = Score2Rule.describe(self)
+        return f"{self.covariate} shifted per physician with the day (SD {self.sd:g}), then: {rule}"
+
+
+@dataclass(frozen=True)
+class GradedWeights:
+    """Eligibility becomes likelier as a weighted sum of standardised covariates rises.
+
+    P(eligible) = 1 / (1 + exp(-steepness * (sum - line))).
+
+    Parameters
+    ----------
+    weights
+        Weight of every covariate, in standard deviations of it.
+    steepness
+        Log odds ratio of one unit of the sum.
+    line
+        Sum at which half of the patients are eligible.
+    """
+
+    weights: Mapping[str, float]
+    steepness: float = 6.0
+    line: float = 0.0
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """See :class:`DrawnRule`."""
+        return tuple(self.weights)
+
+    def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
+        """See :class:`DrawnRule`; the rule is the same for all."""
+        values = {name: _values_of(model, name) for name in self.weights}
+
+        def chance(patients: pl.DataFrame, _: IntArray) -> FloatArray:
+            total = np.zeros(patients.height)
+            for name, weight in self.weights.items():
+                z = (patients[name].to_numpy() - values[name].mean()) / values[name].std()
+                total += weight * z
+            return np.asarray(expit(self.steepness * (total - self.line)))
+
+        return chance
+
+    def describe(self) -> str:
+        """See :class:`DrawnRule`."""
+        return f"graded by {_in_words(self.weights)}"
+
+
+@dataclass(frozen=True)
+class CodeRule:
+    """Eligible by a code of many: half of the codes, at random, say yes.
+
+    Parameters
+    ----------
+    covariate
+        The code, a whole number from 0.
+    n_codes
+        Number of codes.
+    """
+
+    covariate: str = "diagnosis"
+    n_codes: int = 300
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """See :class:`DrawnRule`."""
+        return (self.covariate,)
+
+    def settle(self, model: CovariateModel, n_physicians: int, random: Random) -> Chance:
+        """See :class:`DrawnRule`; the codes are the same for all physicians."""
+        says_yes = random.permutation(self.n_codes) < self.n_codes // 2
+
+        def chance(patients: pl.DataFrame, physician: IntArray) -> FloatArray:
+            code = patients[self.covariate].to_numpy().astype(np.int64)
+            return np.asarray(says_yes[code], dtype=np.float64)
+
+        return chance
+
+    def describe(self) -> str:
+        """See :class:`DrawnRule`."""
+        return f"half of {self.n_codes} codes of {self.covariate}"
+
+
+def _values_of(model: CovariateModel, name: str) -> FloatArray:
+    """Return evenly spaced quantiles of a covariate."""
+    return np.array([model.marginal(name).quantile(p) for p in _POINTS])
 
 
 def _by_weights(

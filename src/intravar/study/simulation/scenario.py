@@ -18,7 +18,8 @@ from intravar.observed import PHYSICIAN
 from intravar.processes import check_memory
 from intravar.request import checked_seed
 from intravar.seeds import derived_seed, stream
-from intravar.study.cohort import FURTHER, Cohort, Truth
+from intravar.study.cohort import FURTHER, PATIENT, SAMPLING_WEIGHT, Cohort, Truth
+from intravar.study.simulation.collection import CaseControl, FilledIn, Visits
 from intravar.study.simulation.covariates import PAPER_COVARIATES, CovariateModel
 from intravar.study.simulation.physicians import (
     CaseMix,
@@ -51,16 +52,20 @@ class Recording:
         Share of values that are missing, whatever they are.
     irrelevant
         How many covariates that have nothing to do with anything are recorded as well.
+    as_text
+        Covariates that are recorded as codes of a category: text beside the numeric covariates, in
+        the table alone.
     """
 
     hidden: tuple[str, ...] = ()
     error: float = 0.0
     missing: float = 0.0
     irrelevant: int = 0
+    as_text: tuple[str, ...] = ()
 
     def observe(self, covariates: pl.DataFrame, random: np.random.Generator) -> pl.DataFrame:
         """Return the covariates as recorded."""
-        columns = list(covariates.drop(self.hidden))
+        columns = list(covariates.drop(self.hidden, self.as_text))
         n = covariates.height
         for at, column in enumerate(columns if self.error else ()):
             if column.n_unique() > 2:
@@ -72,6 +77,13 @@ class Recording:
         columns += [pl.Series(name, random.standard_normal(n)) for name in noise]
         return pl.DataFrame(columns)
 
+    def texts(self, covariates: pl.DataFrame) -> list[pl.Series]:
+        """Return the covariates that are recorded as text: codes such as C017."""
+        return [
+            pl.Series(name, [f"C{code:03.0f}" for code in covariates[name]])
+            for name in self.as_text
+        ]
+
     def describe(self) -> str:
         """Say what happens, in words."""
         parts = {
@@ -79,6 +91,7 @@ class Recording:
             f"recorded with an error of {self.error:g} SD": self.error,
             f"{100 * self.missing:g} % of the values missing": self.missing,
             f"{self.irrelevant} irrelevant covariates besides": self.irrelevant,
+            f"{', '.join(self.as_text)} recorded as codes": self.as_text,
         }
         return "; ".join(words for words, given in parts.items() if given)
 
@@ -147,6 +160,12 @@ class Scenario:
     less
         What P(yes) of each of them is multiplied by where the decision before it was a yes; empty
         where decisions are independent of each other.
+    visits
+        Patients who come several times, if they do; `n_patients` then counts rows.
+    filled_in
+        A column that is filled in after the decision, if there is one.
+    sampling
+        How rows are sampled from the `n_patients` of the population; by default all are kept.
     family
         What kind of condition it is.
     seed
@@ -171,8 +190,18 @@ class Scenario:
     steadiness: Fall | None = None
     further_rules: tuple[Rule, ...] = ()
     less: tuple[float, ...] = ()
+    visits: Visits | None = None
+    filled_in: FilledIn | None = None
+    sampling: CaseControl | None = None
     family: str = ""
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.visits is not None and (self.steadiness is not None or self.further_rules):
+            raise InputError(
+                "repeat visits cannot be combined with changing steadiness or several decisions; "
+                "leave one out"
+            )
 
     def resized(self, n_patients: int | None, n_physicians: int | None) -> Scenario:
         """Return the scenario with other sizes where they are given."""
@@ -213,13 +242,23 @@ class Scenario:
             assigned = allocate(self.n_patients, *sizes)
         else:
             assigned = self.case_mix.allocate(covariates, *sizes)
+        plan = None
+        if self.visits is not None:
+            plan = self.visits.plan(assigned.astype(np.int64), draw("visits"))
+            covariates = self.visits.records(covariates, plan, draw("visits", "records"))
         random = draw("eligibility")
-        share = self._settled(rule, random)(covariates, assigned)
+        chance = self._settled(rule, random)
+        share = chance(covariates, assigned)
         # A sharp rule has shares of 0 and 1, for which any draw gives the same.
         eligible = random.random(self.n_patients) < share
         p_high = self._p_high(physicians.p_high[assigned], covariates)
         p_low = physicians.p_low[assigned]
         decision = draw("decision").random(self.n_patients) < np.where(eligible, p_high, p_low)
+        if self.visits is not None and plan is not None:
+            decision = self.visits.carry_over(decision, plan, draw("visits", "decisions"))
+            share = self.visits.share_given_record(
+                lambda records: chance(records, assigned), covariates, plan, draw("visits", "truth")
+            )
         fewer = (
             f"{self.n_patients:,} patients do not give {self.n_physicians} physicians "
             f"{self.minimum_panel} each; every physician is assured {minimum} instead"
@@ -229,15 +268,30 @@ class Scenario:
         if physicians.further is not None:
             p_high = physicians.further[assigned]
             further, truth = self._further(random_state, covariates, p_high, decision, truth)
-        return Cohort(
-            self.recording.observe(covariates, draw("observation", "0")),
+        recorded = self.recording.observe(covariates, draw("observation", "0"))
+        if self.filled_in is not None:
+            late = self.filled_in.record(decision, draw("filled in"))
+            recorded = recorded.with_columns(late)
+        extras = self.recording.texts(covariates)
+        if plan is not None:
+            extras.append(pl.Series(PATIENT, plan.patient))
+        rows = np.arange(self.n_patients)
+        if self.sampling is not None:
+            rows, weight = self.sampling.draw(decision, assigned.astype(np.int64), draw("sampling"))
+            every = np.zeros(self.n_patients)
+            every[rows] = weight
+            extras.append(pl.Series(SAMPLING_WEIGHT, every))
+        cohort = Cohort(
+            recorded,
             decision,
             pl.Series(PHYSICIAN, physicians.names, pl.Categorical).gather(assigned),
             truth,
             self.name,
             (fewer,) if minimum < self.minimum_panel else (),
             further,
+            pl.DataFrame(extras),
         )
+        return cohort if self.sampling is None else cohort.take(rows)
 
     def _further(
         self,
@@ -267,6 +321,11 @@ class Scenario:
 
         All patients, not only the physician's own: what would have become of them there.
         """
+        if self.visits is not None:
+            raise InputError(
+                "patients who come several times have no decisions of other physicians; leave out "
+                "the visits"
+            )
         rule, physicians, covariates = self._drawn(seed)
         chance = self._settled(rule, stream(seed, self.name, "eligibility"))
         for number in range(self.n_physicians):
@@ -297,6 +356,8 @@ class Scenario:
             parts.append(f"physicians see patients of different {self.case_mix.covariate}")
         if self.steadiness is not None:
             parts.append(self.steadiness.describe())
+        collected = (self.visits, self.filled_in, self.sampling)
+        parts += [each.describe() for each in collected if each is not None]
         if rules := " | ".join(rule.describe() for rule in self.further_rules):
             parts.append(f"further decisions by {rules}")
         if any(factor != 1 for factor in self.less):
