@@ -180,7 +180,9 @@ def run(*arguments: str) -> None:
     if controls:
         alarms = sum(each.has_dependence for each in controls)
         leaks = sum(each.has_leak for each in controls)
-        print(f"\nFalse alarms: dependence in {alarms}, leaks in {leaks} of {len(controls)} controls")
+        print(
+            f"\nFalse alarms: dependence in {alarms}, leaks in {leaks} of {len(controls)} controls"
+        )
     for name, outcomes in noisy.items():
         print(f"\nNoise, {name}:\n\n{noise_table(outcomes)}")
 
