@@ -218,7 +218,7 @@ def measured(situation: Situation, draw: int, *, is_cheap: int = 0) -> Outcome:
             observed = checked.prepared.observed
             model = intravar.Predictability().fit_observed(observed)
             score, high, verdict = model.score_, model.high_, ""
-            physicians = observed.physicians
+            physicians = list(observed.physicians)
         else:
             measurement = intravar.measure(table, **roles)
             checked = measurement.check

@@ -166,7 +166,8 @@ class Visits:
             earlier += chance(self._other_visit(recorded, random)) / N_OTHER_VISITS
         is_first = plan.previous < 0
         made_now = float(np.mean(np.where(is_first, 1.0, 1 - self.kept)))
-        return made_now * now + (1 - made_now) * earlier
+        # Means of many ones may exceed 1 by a rounding error.
+        return np.clip(made_now * now + (1 - made_now) * earlier, 0.0, 1.0)
 
     def _other_visit(self, recorded: pl.DataFrame, random: np.random.Generator) -> pl.DataFrame:
         other = []
