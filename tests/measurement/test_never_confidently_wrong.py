@@ -231,7 +231,7 @@ def test_weights_of_a_sample_give_the_figure_of_the_population():
 
 
 def test_a_slow_change_of_rules_is_no_discordance_if_dates_are_given():
-    cohort = scenario_of("stress-drift", n_patients=4_500).simulate(SEED)
+    cohort = scenario_of("stress-drift", n_patients=3_000).simulate(SEED)
     day = pl.duration(days=pl.col("day").cast(pl.Int64))
     dated = cohort.to_polars().with_columns(date=pl.date(2023, 1, 1) + day).drop("day")
     roles = {"physician": "physician", "decision": "decision"}
