@@ -79,8 +79,10 @@ def _draw(design: str, draw: int) -> tuple[float, ...]:
     chosen, weight = sampled(patients, design, draw)
     truth = np.bincount(patients.code, 2 * patients.p * (1 - patients.p))
     truth = truth / np.bincount(patients.code)
-    x, y, code, weight = (each[chosen] for each in (patients.x, patients.y, patients.code, weight))
-    weighted = Observed.of(x, y, code, weight=weight)
+    weight = weight[chosen]
+    weighted = Observed.of(
+        patients.x[chosen], patients.y[chosen], patients.code[chosen], weight=weight
+    )
     figures = [float(truth.mean())]
     for observed in (replace(weighted, weight=None, _learned={}), weighted):
         model = intravar.Predictability(n_jobs=2).fit_observed(observed)
