@@ -77,8 +77,8 @@ def sampled(patients: Population, design: str, draw: int) -> tuple[BoolArray, Fl
 def _draw(design: str, draw: int) -> tuple[float, ...]:
     patients = population(draw)
     chosen, weight = sampled(patients, design, draw)
-    truth = np.bincount(patients.code, 2 * patients.p * (1 - patients.p))
-    truth = truth / np.bincount(patients.code)
+    discordance = np.bincount(patients.code, 2 * patients.p * (1 - patients.p))
+    truth = discordance / np.bincount(patients.code)
     weight = weight[chosen]
     weighted = Observed.of(
         patients.x[chosen], patients.y[chosen], patients.code[chosen], weight=weight
