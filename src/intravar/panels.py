@@ -243,6 +243,10 @@ class Panels(Observed):
         _, again = self._copy_positions
         return mixed(self.pattern ^ mixed(key + again.astype(np.uint64) * ODD))
 
+    def number_rows(self, *names: str) -> HashArray:
+        """Return a number per row for draws under these names; it looks random."""
+        return self._random_numbers(mixed(np.full(1, derived_seed(0, *names), dtype=np.uint64)))
+
     def deal(
         self, n_folds: int, seed: int, *names: str, cluster: IntArray | None = None
     ) -> IntArray:

@@ -200,7 +200,8 @@ class Clock(NamedTuple):
 
     It is no covariate: neighbours, copies and the order of patients follow from the covariates
     alone, so that visits of one patient at different times are recognised as before. A missing date
-    is replaced by the median, without a mark: dates may be recorded for one decision only.
+    is replaced by one that is drawn from the known dates of the same physician: dates may be
+    recorded for one decision only, and any single value would then give the decision away.
     """
 
     median: float
@@ -211,20 +212,33 @@ class Clock(NamedTuple):
         """Learn it from panels; None without dates."""
         if panels.time is None or np.isnan(panels.time).all():
             return None
-        median = float(np.nanmedian(panels.time))
-        filled_in = np.where(np.isnan(panels.time), median, panels.time)
-        return cls(median, bin_edges(filled_in[:, None])[0])
+        known = panels.time[~np.isnan(panels.time)]
+        return cls(float(np.median(known)), bin_edges(known[:, None])[0])
 
     def with_time(self, panels: Panels) -> Panels:
         """Return panels with the time as the last of the covariates."""
-        time = np.full(panels.n_patients, np.nan) if panels.time is None else panels.time
-        column = np.where(np.isnan(time), self.median, time)[:, None]
+        column = self._complete(panels)[:, None]
         return replace(
             panels,
             covariates=np.hstack([panels.covariates, column]),
             bins=np.hstack([panels.bins, binned(column, [self.edges])]),
             names=(*panels.names, TIME),
         )
+
+    def _complete(self, panels: Panels) -> FloatArray:
+        """Return the time of every decision, drawn where it is missing."""
+        if panels.time is None:
+            return np.full(panels.n_patients, self.median)
+        missing = np.isnan(panels.time)
+        known = np.flatnonzero(~missing)
+        donors = known[np.lexsort((panels.time[known], panels.code[known]))]
+        n_donors = np.bincount(panels.code[donors], minlength=len(panels))
+        first = np.cumsum(n_donors) - n_donors
+        rows = np.flatnonzero(missing & (n_donors[panels.code] > 0))
+        drawn = panels.number_rows("time")[rows] % n_donors[panels.code[rows]].astype(np.uint64)
+        time = np.where(missing, self.median, panels.time)
+        time[rows] = panels.time[donors[first[panels.code[rows]] + drawn.astype(np.int64)]]
+        return time
 
 
 class View(NamedTuple):
