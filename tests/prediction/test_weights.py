@@ -128,7 +128,7 @@ def test_weighted_shares_and_level_equal_those_of_repeated_rows():
     shares = predict_shares(y, code, 1, n_others=9, n_yes=4, weight=weight).pooled
     assert shares == pytest.approx(predict_shares(y, code, 1, n_others=9, n_yes=4).pooled)
     residual, code = np.array([0.5, 0.5, -0.5, -0.5]), np.array([0, 0, 1, 1])
-    same = level_variance(residual, code, 2, np.ones(4))
+    same = level_variance(residual, code, 2, weight=np.ones(4))
     assert same == pytest.approx(level_variance(residual, code, 2))
 
 
