@@ -22,6 +22,10 @@ PHYSICIAN = "physician"
 DECISION = "decision"
 #: Columns that a simulated table may carry beside these; no method ever sees them.
 TRUTH_COLUMNS = ("eligible", "p_high", "p_low", "d_star", "group")
+#: Number of the patient in rows without an identifier.
+UNIDENTIFIED = np.uint64(0)
+#: Share of rows without an identifier up to which patients count as identified.
+MOST_UNIDENTIFIED = 0.05
 
 
 def checked_decision(decision: npt.ArrayLike) -> npt.NDArray[np.int8]:
@@ -127,11 +131,9 @@ class Observed:
     named: pl.Series
     blocks: tuple[tuple[int, ...], ...] = ()
     as_pandas: bool = False
-    #: A number per row that rows of one patient share; None if no patient has several rows, or if
-    #: patients are not identified.
+    #: A number per row that rows of one patient share, `UNIDENTIFIED` for few rows; None if no
+    #: patient has several rows, or if patients are not identified.
     patient: npt.NDArray[np.uint64] | None = None
-    #: Whether patients are identified.
-    patients_known: bool = False
     categories: IntArray | None = None
     category_names: tuple[str, ...] = ()
     #: Days since 1970 when every decision was made, NaN where it is not known; None without dates.
@@ -184,7 +186,6 @@ class Observed:
             tuple(blocks),
             is_pandas(X, y, physician),
             patient=None if patient is None else hash_patients(_values(patient), n_patients),
-            patients_known=patient is not None,
             categories=np.column_stack(list(categories.values())) if categories else None,
             category_names=tuple(categories or ()),
             time=time,
@@ -285,35 +286,48 @@ def hash_patients(patient: Any, n_rows: int) -> npt.NDArray[np.uint64] | None:
     Returns
     -------
     ndarray of shape (n_rows,), or None
-        None if no patient has a second row.
+        None if no patient has a second row, or if too many rows have no identifier.
 
     Examples
     --------
     >>> hash_patients(["a", "b"], 2) is None
     True
-    >>> numbers = hash_patients(["a", "b", "a", None, None], 5)
-    >>> len(set(numbers.tolist()))
-    4
+    >>> len(set(hash_patients(["a", "b", "a"], 3).tolist()))
+    2
+    >>> hash_patients(["a", "b", "a", None, None], 5) is None
+    True
     """
     series = patient if isinstance(patient, pl.Series) else pl.Series(list(patient), strict=False)
     if len(series) != n_rows:
         raise InputError(f"patient has {len(series):,} entries for {n_rows:,} rows; one is needed")
     numbers = number_patients(series)
-    return numbers if len(np.unique(numbers)) < n_rows else None
+    return numbers if identify_repeats(numbers) else None
 
 
 def number_patients(patient: pl.Series) -> npt.NDArray[np.uint64]:
-    """Return the number of every row's patient.
+    """Return the number of every row's patient, `UNIDENTIFIED` for a row without an identifier.
 
     The number follows from the text of the identifier alone, so that a patient has the same one in
-    every part of a large table. A row without an identifier is a patient of its own.
+    every part of a large table.
     """
-    texts = patient.cast(pl.String)
+    # "NaN" is no name of a patient.
+    known = patient.fill_nan(None) if patient.dtype.is_float() else patient
+    texts = known.cast(pl.String)
     missing = (texts.is_null() | (texts.str.strip_chars() == "")).to_numpy()
     numbers = texts.hash(seed=0).to_numpy().copy()
-    # Numbers of rows without an identifier are far apart and differ from each other.
-    numbers[missing] = np.arange(1, missing.sum() + 1, dtype=np.uint64) * np.uint64(2**40 + 15)
+    numbers[missing] = UNIDENTIFIED
     return np.asarray(numbers, dtype=np.uint64)
+
+
+def identify_repeats(numbers: npt.NDArray[np.uint64]) -> bool:
+    """Return whether the numbers of patients tell which rows belong together.
+
+    They do if patients have several rows, and hardly any row is without an identifier: rows without
+    one may be further visits of any patient.
+    """
+    known = numbers[numbers != UNIDENTIFIED]
+    identified = len(numbers) - len(known) <= MOST_UNIDENTIFIED * len(numbers)
+    return bool(identified and len(np.unique(known)) < len(known))
 
 
 def checked_weights(weight: Any, n_rows: int) -> FloatArray:

@@ -30,7 +30,7 @@ from intravar.learning.neighbours import (
     learn_mid_ranks,
     rank_points,
 )
-from intravar.observed import Observed
+from intravar.observed import UNIDENTIFIED, Observed
 from intravar.seeds import derived_seed
 
 HashArray = npt.NDArray[np.uint64]
@@ -390,6 +390,9 @@ class Layout:
         # Time and weight tell apart only what is alike otherwise: visits stay copies.
         ties = [each for each in (observed.weight, observed.time) if each is not None]
         rows = np.lexsort((*ties, observed.y, pattern, place[code]))
+        patient = None
+        if observed.patient is not None:
+            patient = _with_own_numbers(observed.patient[rows], pattern[rows], decided[code[rows]])
         return Panels(
             covariates=np.ascontiguousarray(X[rows]),
             names=self.names,
@@ -397,8 +400,7 @@ class Layout:
             code=place[code][rows],
             named=observed.named[places],
             as_pandas=observed.as_pandas,
-            patient=None if observed.patient is None else observed.patient[rows],
-            patients_known=observed.patients_known,
+            patient=patient,
             categories=None if categories is None else categories[rows],
             category_names=self.category_names,
             time=None if observed.time is None else observed.time[rows],
@@ -411,6 +413,24 @@ class Layout:
             copies=self.copies,
             mid_ranks=self.mid_ranks,
         )
+
+
+def _with_own_numbers(patient: HashArray, pattern: HashArray, panel: HashArray) -> HashArray:
+    """Give every row without an identifier a number of its own, which follows from its content.
+
+    Parameters
+    ----------
+    patient
+        Number of every row's patient, in the order by content.
+    pattern, panel
+        Number of every row, and of its panel, by what they hold.
+    """
+    own = mixed(pattern ^ mixed(panel))
+    order = np.argsort(own, kind="stable")
+    first = np.searchsorted(own[order], own[order], side="left")
+    again = np.empty(len(own), dtype=np.uint64)
+    again[order] = (np.arange(len(own)) - first).astype(np.uint64)
+    return np.where(patient == UNIDENTIFIED, mixed(own + again * ODD), patient)
 
 
 def in_content_order(observed: Observed) -> tuple[Observed, IntArray]:

@@ -138,3 +138,49 @@ def test_limits_do_not_exceed_the_discordance_of_any_two_patients(kind):
     observed_rate = np.bincount(physician, y) / 60
     any_two = 2 * observed_rate * (1 - observed_rate) * 60 / 59
     assert (model.score_ <= any_two + 1e-12).all()
+
+
+@pytest.mark.parametrize("named", [0.0, 0.5])
+def test_limits_hold_where_many_rows_have_no_identifier(named):
+    rows = visits(35)
+    has_name = np.random.default_rng(2).random(len(rows.y)) < named
+    patient = np.where(has_name, rows.patient.astype(str), None)
+
+    model = intravar.Predictability().fit(rows.X, rows.y, rows.physician, patient=patient)
+
+    assert model.dependence_.detected
+    assert share_of_limits_that_hold(model, rows) >= 0.95
+
+
+def test_identifiers_of_visits_do_not_prevent_the_test():
+    rows = visits(36)
+    observed = Observed.of(rows.X, rows.y, rows.physician, patient=np.arange(len(rows.y)))
+
+    assert detect_dependence(Layout.of(observed).panels(observed)).detected
+
+
+def test_rows_without_an_identifier_are_dealt_by_content():
+    rows = visits(37, n_physicians=6, panel=50)
+    patient = np.array([f"patient {number}" for number in rows.patient], dtype=object)
+    patient[::40] = None
+    shuffled = np.random.default_rng(3).permutation(len(rows.y))
+
+    folds = []
+    for order in (np.arange(len(rows.y)), shuffled):
+        observed = Observed.of(
+            rows.X[order], rows.y[order], rows.physician[order], patient=patient[order]
+        )
+        task = View.of(observed).task(observed, 5, 0)
+        folds.append(task.as_given(task.fold))
+
+    assert (folds[0][shuffled] == folds[1]).all()
+
+
+def test_missing_numbers_of_patients_are_not_one_patient():
+    patient = np.array([1.0, 1.0, *np.arange(2.0, 60.0), np.nan, np.nan])
+
+    numbers = Observed.of(np.arange(62.0)[:, None], [0, 1] * 31, ["a"] * 62, patient=patient)
+    laid_out = Layout.of(numbers).panels(numbers)
+
+    assert laid_out.patient is not None
+    assert len(np.unique(laid_out.patient)) == 61

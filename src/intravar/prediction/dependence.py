@@ -90,14 +90,15 @@ class Dependence:
 def detect_dependence(panels: Panels) -> Dependence:
     """Test whether rows belong to the same patients.
 
-    Patient identifiers, if there are any, answer the question, and nothing is tested.
+    Identifiers of patients who have several rows answer the question, and nothing is tested. If no
+    patient has a second row they may be those of visits, and the test is made.
 
     Parameters
     ----------
     panels
         Patients of all physicians, in the order by content.
     """
-    if panels.patients_known or panels.y.min() == panels.y.max():
+    if panels.patient is not None or panels.y.min() == panels.y.max():
         return Dependence()
     tested = _draw_panels(panels)
     if tested is None:

@@ -25,7 +25,7 @@ from intravar.prediction.tasks import MOST_COMMON
 from intravar.preparation import sample
 from intravar.preparation.coding import read_period, strata_of
 from intravar.preparation.decisions import Panels
-from intravar.preparation.duplicates import COPIES, patient_columns
+from intravar.preparation.duplicates import COPIES, ask_about_identifiers, patient_columns
 from intravar.preparation.kinds import assign_roles, missing_column, understand_as
 from intravar.preparation.prepare import Prepared, Recipe, identifiers, prepare
 from intravar.preparation.refusals import (
@@ -345,6 +345,7 @@ def _look(scanned: Scanned, request: Request, method: str, most: int) -> dict[st
         notes, measured = [*scanned.notes, *notes], Panels.of(*panels, alone.min_panel)
         questions = ask_about_deciders(measured.table["physician"], alone)
         questions += ask_about_weights(prepared.covariates, alone)
+        questions += ask_about_identifiers(prepared.recipe.unidentified)
         questions += ask_about_sampling(
             counts.n_patients, counts.n_for, alone, same_cases=_same_cases(prepared)
         )

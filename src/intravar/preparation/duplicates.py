@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from intravar.arrays import FloatArray, IntArray
-from intravar.observed import number_patients
+from intravar.observed import MOST_UNIDENTIFIED, UNIDENTIFIED, number_patients
 from intravar.panels import HashArray
 from intravar.preparation.kinds import identifier, words_in
 from intravar.request import Request
@@ -114,23 +114,55 @@ def patient_identifiers(table: pl.DataFrame, roles: Request) -> list[pl.Series]:
 def patient_numbers(table: pl.DataFrame, roles: Request) -> HashArray | None:
     """Return a number per row that rows of one patient share; None without identifiers.
 
-    Rows that share any identifier are of one patient.
+    Rows that share any identifier are of one patient. A row without any is `UNIDENTIFIED`.
     """
     identifiers = patient_identifiers(table, roles)
     if not identifiers:
         return None
-    numbers = number_patients(identifiers[0])
-    if len(identifiers) == 1:
+    numbers, *others = (number_patients(each) for each in identifiers)
+    if not others:
         return numbers
+    for each in others:
+        numbers = np.where(numbers == UNIDENTIFIED, each, numbers)
     group = _joined([_places(each) for each in identifiers], table.height)
     smallest = np.full(group.max() + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
     np.minimum.at(smallest, group, numbers)
     return smallest[group]
 
 
+def ask_about_identifiers(unidentified: float) -> list[Sentence]:
+    """Return a question if too many rows have no identifier of the patient.
+
+    Parameters
+    ----------
+    unidentified
+        Share of rows without an identifier.
+
+    Examples
+    --------
+    >>> print(*ask_about_identifiers(0.5))
+    50 % of rows have no identifier of the patient, so that identifiers are not used: can those rows
+    be identified? Otherwise rows that are close to each other are held out together
+    """
+    if unidentified <= MOST_UNIDENTIFIED:
+        return []
+    return [
+        Sentence(
+            "{share} % of rows have no identifier of the {case}, so that identifiers are not used: "
+            "can those rows be identified? Otherwise rows that are close to each other are held "
+            "out together",
+            share=max(round(100 * unidentified), 6),
+        )
+    ]
+
+
 def _places(identifier: pl.Series) -> IntArray:
     """Return a number per row, the same where the identifier is, and another one without any."""
-    return np.unique(number_patients(identifier), return_inverse=True)[1].astype(np.int64)
+    numbers = number_patients(identifier)
+    places = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+    missing = np.flatnonzero(numbers == UNIDENTIFIED)
+    places[missing] = len(numbers) + missing
+    return places
 
 
 def _joined(links: list[IntArray], n_rows: int) -> IntArray:

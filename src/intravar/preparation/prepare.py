@@ -13,7 +13,7 @@ import polars as pl
 
 from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, counted_among, option
-from intravar.observed import TRUTH_COLUMNS, Observed
+from intravar.observed import TRUTH_COLUMNS, UNIDENTIFIED, Observed, identify_repeats
 from intravar.panels import in_content_order
 from intravar.preparation import duplicates, sample
 from intravar.preparation.coding import (
@@ -92,8 +92,9 @@ class Recipe:
     `roles` is the request in the names of the table, `codings` say what every covariate in use
     holds and how it becomes numbers; `copies` by what copies of rows are known, None if rows that
     agree are none. The whole table tells in which `forms` numbers and dates are written, and what
-    patients are dealt by (`strata`). `patients_known` says whether a column identifies the patient,
-    `visits` whether patients then have several rows.
+    patients are dealt by (`strata`). `visits` says whether a column identifies patients who have
+    several rows. `unidentified` is the share of rows without an identifier, 0 where no column
+    identifies patients.
     """
 
     roles: Request
@@ -101,8 +102,8 @@ class Recipe:
     copies: duplicates.CopyRule | None
     forms: Forms
     strata: Strata = field(default_factory=dict)
-    patients_known: bool = False
     visits: bool = False
+    unidentified: float = 0.0
 
     def apply(self, table: pl.DataFrame) -> tuple[Portion, list[Column]] | None:
         """Prepare patients; None if nobody is left.
@@ -149,7 +150,7 @@ class Recipe:
             weight=weight,
         )
         patient = duplicates.patient_numbers(plain[rows], roles) if self.visits else None
-        observed = replace(observed, patient=patient, patients_known=self.patients_known)
+        observed = replace(observed, patient=patient)
         raw = plain[rows].select(each.name for each in self.codings)
         missing = {each.name: each.values.null_count() for each in columns}
         filled = {name: count for name, count in missing.items() if count}
@@ -217,10 +218,9 @@ def learn_recipe(
             every[name] = replace(every[name], note="the same value in every row that is left")
     codings = learn_codings(usable, roles.missing)
     patient = duplicates.patient_numbers(left, roles)
-    visits = patient is not None and len(np.unique(patient)) < len(patient)
-    recipe = Recipe(
-        roles, codings, copies, forms, patients_known=patient is not None, visits=visits
-    )
+    visits = patient is not None and identify_repeats(patient)
+    unidentified = 0.0 if patient is None else float(np.mean(patient == UNIDENTIFIED))
+    recipe = Recipe(roles, codings, copies, forms, visits=visits, unidentified=unidentified)
     return recipe, every, about_copies
 
 
