@@ -14,6 +14,7 @@ modulo 2^64, which no order of summing changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self, TypeVar
@@ -282,17 +283,37 @@ class Panels(Observed):
         fold[order] = (within + start[owner[order]]) % n_folds
         return np.asarray(fold[place])
 
-    def neighbour_clusters(self, largest: int = CLUSTER_SIZE) -> IntArray:
-        """Assign every row to a cluster of neighbours; see :mod:`intravar.learning.neighbours`."""
+    def neighbour_clusters(
+        self,
+        largest: int = CLUSTER_SIZE,
+        columns: Sequence[int] | None = None,
+        categories: Sequence[int] | None = None,
+    ) -> IntArray:
+        """Assign every row to a cluster of neighbours; see :mod:`intravar.learning.neighbours`.
+
+        Parameters
+        ----------
+        largest
+            Largest cluster.
+        columns, categories
+            Positions of the covariates, and of the categories with many levels, in which neighbours
+            are close; by default all.
+        """
+        points = rank_points(self.bins, self.mid_ranks)
+        levels = self.categories
+        if columns is not None:
+            points = np.ascontiguousarray(points[:, list(columns)])
+        if levels is not None and categories is not None:
+            levels = levels[:, list(categories)] if len(categories) else None
         key = mixed(np.full(1, derived_seed(0, "neighbours"), dtype=np.uint64))
         copy_of, _ = self._copy_positions
         return cluster_neighbours(
-            points=rank_points(self.bins, self.mid_ranks),
+            points=points,
             first=self.first,
             tie_breaker=self._random_numbers(key),
             copy_of=copy_of,
             largest=largest,
-            levels=self.categories,
+            levels=levels,
         )
 
 

@@ -7,7 +7,7 @@ import intravar
 from dependent_rows import coarse, independent, near_copies, other_case_mix, typical, visits
 from intravar.observed import Observed
 from intravar.panels import Layout
-from intravar.prediction.dependence import detect_dependence
+from intravar.prediction.dependence import detect_dependence, telling_covariates
 from intravar.prediction.tasks import View
 
 
@@ -144,7 +144,8 @@ def test_limits_do_not_exceed_the_discordance_of_any_two_patients(kind):
 def test_limits_hold_where_many_rows_have_no_identifier(named):
     rows = visits(35)
     has_name = np.random.default_rng(2).random(len(rows.y)) < named
-    patient = np.where(has_name, rows.patient.astype(str), None)
+    patient = rows.patient.astype(str).astype(object)
+    patient[~has_name] = None
 
     model = intravar.Predictability().fit(rows.X, rows.y, rows.physician, patient=patient)
 
@@ -184,3 +185,50 @@ def test_missing_numbers_of_patients_are_not_one_patient():
 
     assert laid_out.patient is not None
     assert len(np.unique(laid_out.patient)) == 61
+
+
+def _with_new_values(rows, n_columns):
+    """Return covariates with columns that change at every visit and say nothing of the decision."""
+    random = np.random.default_rng(4)
+    return np.column_stack([rows.X, random.normal(size=(len(rows.y), n_columns))])
+
+
+@pytest.mark.parametrize("n_columns", [3, 8])
+def test_repeat_visits_are_detected_beside_columns_that_change_at_every_visit(n_columns):
+    rows = visits(38)
+    observed = Observed.of(_with_new_values(rows, n_columns), rows.y, rows.physician)
+
+    assert detect_dependence(Layout.of(observed).panels(observed)).detected
+
+
+def test_limits_hold_for_repeat_visits_beside_a_category_that_changes_at_every_visit():
+    rows = visits(39)
+    category = np.random.default_rng(5).integers(0, 8, len(rows.y))
+    X = np.column_stack([rows.X, *(category == level for level in range(8))])
+
+    model = intravar.Predictability().fit(X, rows.y, rows.physician)
+
+    assert model.dependence_.detected
+    assert np.average(model.score_) >= rows.truth.mean() - 0.005
+    assert share_of_limits_that_hold(model, rows) >= 0.95
+
+
+@pytest.mark.parametrize("world", [independent, coarse, typical, other_case_mix])
+def test_independent_rows_are_not_flagged_beside_columns_of_chance(world):
+    rows = world(40)
+    observed = Observed.of(_with_new_values(rows, 4), rows.y, rows.physician)
+
+    assert not detect_dependence(Layout.of(observed).panels(observed)).detected
+
+
+def test_telling_covariates_are_those_that_go_with_decisions():
+    rows = independent(41)
+    observed = Observed.of(_with_new_values(rows, 6), rows.y, rows.physician)
+    panels = Layout.of(observed).panels(observed)
+
+    columns, categories = telling_covariates(panels)
+
+    names = {panels.names[column] for column in columns}
+    assert {f"x{number}" for number in range(6)} >= names
+    assert len(names) >= 3
+    assert categories == ()

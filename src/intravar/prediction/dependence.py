@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.stats import chi2
 
 from intravar.arrays import FloatArray, IntArray
 from intravar.inference.clusters import standard_error_of_mean
@@ -59,6 +60,8 @@ FURTHER_RISE = 0.04
 LARGEST_PART = 0.25
 #: Standard errors that both must exceed.
 STANDARD_ERRORS = 4.0
+#: Probability, if a covariate had nothing to do with the decision, below which it is telling.
+UNRELATED = 0.001
 #: Without other physicians there is no nearness to compare; the rise must be larger then.
 RISE_ALONE = 0.03
 N_FOLDS = 5
@@ -79,12 +82,17 @@ class Dependence:
         Whether rows depend on each other.
     cluster_size
         Largest cluster of neighbours to be held out together.
+    columns, categories
+        Positions of the covariates, and of the categories with many levels, in which neighbours are
+        close; None for all.
     """
 
     share: float = 0.0
     rise: float = 0.0
     detected: bool = False
     cluster_size: int = CLUSTER_SIZE
+    columns: tuple[int, ...] | None = None
+    categories: tuple[int, ...] | None = None
 
 
 def detect_dependence(panels: Panels) -> Dependence:
@@ -103,22 +111,84 @@ def detect_dependence(panels: Panels) -> Dependence:
     tested = _draw_panels(panels)
     if tested is None:
         return Dependence()
+    in_all = _tested_in(panels, tested, None, None)
+    columns, categories = telling_covariates(panels.take(tested))
+    n_categories = 0 if panels.categories is None else panels.categories.shape[1]
+    everything = len(columns) == panels.bins.shape[1] and len(categories) == n_categories
+    if everything or not columns:
+        return in_all
+    in_telling = _tested_in(panels, tested, columns, categories)
+    first = (in_telling.detected, in_telling.rise) > (in_all.detected, in_all.rise)
+    return in_telling if first else in_all
+
+
+def _tested_in(
+    panels: Panels,
+    tested: IntArray,
+    columns: tuple[int, ...] | None,
+    categories: tuple[int, ...] | None,
+) -> Dependence:
+    """Test for rows of the same patients that are close in some covariates; None for all."""
     several = len(panels) > 1
-    share, share_error = _share_of_relatives(panels, tested)
+    share, share_error = _share_of_relatives(panels, tested, columns)
     if several and not _exceeds(share, share_error, SMALLEST_SHARE):
         return Dependence(share=max(share, 0.0))
-    return _forest_test(panels.take(tested), share=max(share, 0.0), several=several)
+    start = Dependence(share=max(share, 0.0), columns=columns, categories=categories)
+    found = _forest_test(panels.take(tested), start, several=several)
+    return found if found.detected else replace(found, columns=None, categories=None)
 
 
-def _forest_test(sample: Panels, *, share: float, several: bool) -> Dependence:
+def telling_covariates(panels: Panels) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the covariates, and the categories with many levels, that go with decisions.
+
+    Covariates that change from visit to visit and say nothing of the decision hide that other
+    covariates of two visits are alike. Within physicians, the covariance of a covariate and the
+    decision follows a chi-squared distribution if they are unrelated. Where decisions are carried
+    over between visits, it is larger for everything that stays the same in a patient as well.
+    """
+    points = rank_points(panels.bins, panels.mid_ranks)
+    residual = panels.y - _panel_means(panels.y.astype(np.float64), panels)
+    columns = []
+    for column in range(points.shape[1]):
+        linear = points[:, column]
+        related = False
+        for values in (linear, (linear - 0.5) ** 2):
+            centred = values - _panel_means(values, panels)
+            scores = np.bincount(panels.code, centred * residual, minlength=len(panels))
+            expected = np.bincount(panels.code, (centred * residual) ** 2, minlength=len(panels))
+            present = expected > 0
+            statistic = float((scores[present] ** 2 / expected[present]).sum())
+            related |= bool(chi2.sf(statistic, max(int(present.sum()), 1)) < UNRELATED)
+        if related:
+            columns.append(column)
+    categories = []
+    for position in range(0 if panels.categories is None else panels.categories.shape[1]):
+        assert panels.categories is not None
+        level = panels.categories[:, position]
+        _, cell = np.unique(np.column_stack([panels.code, level]), axis=0, return_inverse=True)
+        sums, squares, fourth = (np.bincount(cell, residual**power) for power in (1, 2, 4))
+        pairs = sums**2 - squares
+        error = float(np.sqrt(2 * np.maximum(squares**2 - fourth, 0.0).sum()))
+        if error > 0 and float(pairs.sum()) > STANDARD_ERRORS * error:
+            categories.append(position)
+    return tuple(columns), tuple(categories)
+
+
+def _panel_means(values: FloatArray, panels: Panels) -> FloatArray:
+    """Return the mean over the panel of every row."""
+    total = np.bincount(panels.code, values, minlength=len(panels))
+    return np.asarray((total / np.maximum(panels.counts[0], 1))[panels.code])
+
+
+def _forest_test(sample: Panels, start: Dependence, *, several: bool) -> Dependence:
     """Test whether decisions of neighbours depend on each other, in clusters of growing size."""
     from_copies = _forest_loss(sample, None)
     largest = LARGEST_PART * float(np.median(sample.counts[0]))
-    result = Dependence(share=share)
+    result = start
     for size, smallest in SMALLEST_RISE.items():
         if size > max(largest, CLUSTER_SIZE):
             break
-        cluster = sample.neighbour_clusters(size)
+        cluster = sample.neighbour_clusters(size, start.columns, start.categories)
         loss = _forest_loss(sample, cluster) - from_copies
         rise = float(loss.mean())
         threshold = smallest if several else smallest + RISE_ALONE
@@ -126,9 +196,9 @@ def _forest_test(sample: Panels, *, share: float, several: bool) -> Dependence:
         if result.detected and rise < result.rise + FURTHER_RISE:
             break
         if exceeds or result.detected:
-            result = Dependence(share=share, rise=rise, detected=True, cluster_size=size)
+            result = replace(start, rise=rise, detected=True, cluster_size=size)
         elif rise > result.rise:
-            result = Dependence(share=share, rise=rise)
+            result = replace(start, rise=rise)
     if result.detected and result.cluster_size < LARGE_CLUSTER_SIZE:
         return replace(result, cluster_size=LARGE_CLUSTER_SIZE)
     return result
@@ -150,10 +220,14 @@ def _draw_panels(panels: Panels) -> IntArray | None:
     return np.flatnonzero(np.isin(panels.code, drawn))
 
 
-def _share_of_relatives(panels: Panels, tested: IntArray) -> tuple[float, float]:
+def _share_of_relatives(
+    panels: Panels, tested: IntArray, columns: tuple[int, ...] | None = None
+) -> tuple[float, float]:
     """Return the share of rows with an unusually close neighbour, and its standard error."""
     random = stream(0, "dependence", "others")
     points = rank_points(panels.bins, panels.mid_ranks)
+    if columns is not None:
+        points = np.ascontiguousarray(points[:, list(columns)])
     nearness = []
     owners = []
     for physician in np.unique(panels.code[tested]):

@@ -269,7 +269,9 @@ class View(NamedTuple):
         if panels.patient is not None:
             cluster = np.arange(panels.n_patients)  # folds follow the patients alone
         else:
-            cluster = panels.neighbour_clusters(self.dependence.cluster_size)
+            cluster = panels.neighbour_clusters(
+                self.dependence.cluster_size, self.dependence.columns, self.dependence.categories
+            )
         if self.clock is not None:
             panels = self.clock.with_time(panels)
         columns, owner = scaled_columns(panels.covariates, self.scales)
