@@ -221,7 +221,8 @@ def _tests(
         width=figures["width"],
     ).violations
     against_ranks = {
-        "dependent rows": grounds.dependence.detected,
+        "dependent rows": grounds.dependence.detected and several,
+        "dependent rows of one": grounds.dependence.detected and not several,
         "rate alone": evidence.by_rate,
         "no rule": not evidence.by_rate and not rule,
         "little explained": rule and Violation.LITTLE_EXPLAINED in violated,
