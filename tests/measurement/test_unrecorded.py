@@ -140,6 +140,6 @@ def test_several_in_one_sentence() -> None:
         for name, lowered in {"nihss": 0.17, "age": 0.2, "sex": 0.229}.items()
     ]
     assert unrecorded_line(0.23, reasons, 4, Words(labels=(("nihss", "severity"),))) == (
-        "An unrecorded reason as strong as severity would bring the estimate of 23 of 100 down to about 17; one as "
-        "strong as age, to about 20; one as strong as sex would hardly lower it."
+        "An unrecorded reason as strong as severity would bring the estimate of 23 of 100 down to "
+        "about 17; one as strong as age, to about 20; one as strong as sex would hardly lower it."
     )
