@@ -244,6 +244,7 @@ def review(folder: Path, reviewer: str | None, pair: str | None) -> dict[str, An
         "reasons": pair_review.REASONS,
         "reviewer": who,
         "reviewers": stored.reviewers,
+        "notes": list(stored.notes),
         "n_pairs": len(pairs),
         "n_left": len(left),
         "at": at,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import webbrowser
 from dataclasses import asdict
 from pathlib import Path
@@ -193,24 +194,29 @@ def draw(
     The packet holds neither decisions nor physicians; which pairs were decided differently stays
     in the private folder beside DIR. Everything in the packet is patient data.
     """
-    drawn = review.draw(
-        folder,
-        out,
-        pairs=pairs,
-        more=more,
-        reviewers=reviewers,
-        twice=twice,
-        each=each,
-        show=tuple(show or ()),
-        replace_drawn=replace,
-    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        drawn = review.draw(
+            folder,
+            out,
+            pairs=pairs,
+            more=more,
+            reviewers=reviewers,
+            twice=twice,
+            each=each,
+            show=tuple(show or ()),
+            replace_drawn=replace,
+        )
+    for warning in caught:
+        if issubclass(warning.category, review.BlindingWarning):
+            cli.say(f"warning: {warning.message}", err=True)
     yield {"packet": str(out), "n_pairs": len(drawn)}
     cli.say(f"{len(drawn):,} pairs: {out}")
     if more is None and len(drawn) < pairs:
         cli.say(f"Fewer than {pairs:,}: there are no more.")
     cli.say(f"Open review.html, or fill in answers-R1.xlsx or answers-R1.csv.\n{review.NOTE}")
-    if warning := privacy_words(out):
-        cli.say(f"warning: {warning}")
+    if not_private := privacy_words(out):
+        cli.say(f"warning: {not_private}")
     cli.say(f"Then: intravar review read {folder} FILES")
 
 

@@ -1,3 +1,4 @@
+from .blinding import BlindingWarning
 from .drawing import draw, pairs
 from .packet import NOTE, QUESTION, Patient, ReviewPair
 from .publishing import Plan, Planned, plan
@@ -10,6 +11,7 @@ __all__ = [
     "QUESTION",
     "REASONS",
     "Answer",
+    "BlindingWarning",
     "Patient",
     "Plan",
     "Planned",

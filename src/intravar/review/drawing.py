@@ -1,6 +1,7 @@
 """Draw pairs for a blind review: which, with which probability, and who reviews them."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,9 +14,9 @@ import polars as pl
 from intravar.arrays import BoolArray, IntArray
 from intravar.errors import InputError, errors_in, option
 from intravar.publication.files import measurement_folders
-from intravar.review import packet, store
+from intravar.review import blinding, packet, store
 from intravar.review.estimate import SHARE_DIFFERENT
-from intravar.review.store import KEPT, DrawnPair, Folder, Stored
+from intravar.review.store import DrawnPair, Folder, Stored
 
 PAIRS = 120
 #: Fewer pairs say nothing; more than these nobody reviews.
@@ -66,6 +67,12 @@ def draw(
     -------
     list of ReviewPair
         All pairs, in the order of the packet.
+
+    Warns
+    -----
+    BlindingWarning
+        If ids or rows were replaced by numbers of the packet because they reveal the decision or
+        the physician, and if recorded covariates reveal the physician.
     """
     opened = store.open_folder(folder)
     path = None if out is None else packet.checked_packet(out)
@@ -88,6 +95,8 @@ def draw(
         sample = packet.with_patients(opened, draw_pairs(opened.pairs, n, random, stored), source)
         with nullcontext() if path is None else packet.packet_at(path, sample, opened):
             store.write_stored(opened.private, sample)
+    for note in sample.notes:
+        warnings.warn(note, blinding.BlindingWarning, stacklevel=2)
     return packet.pairs_of(sample)
 
 
@@ -118,7 +127,7 @@ def _refuse_nothing_to_review(opened: Folder) -> None:
             f"this result was measured with {option('weight')}, and pairs cannot be drawn from a "
             "weighted sample; measure without weights to review pairs of the sample"
         )
-    packet.refuse_telling(opened.patients.drop(KEPT), opened.patients, recorded=True)
+    blinding.refuse_leaking_record(opened.patients)
     different, n = int(opened.pairs["different"].sum()), opened.pairs.height
     if 0 < different < n:
         return

@@ -1,6 +1,7 @@
 """What reviewers see: pairs of patients, blinded, and the packet of files and a form for answers.
 
-What would tell a reviewer the decision, or the physician, is refused.
+What would tell a reviewer the decision, or the physician, is refused or replaced; see
+:mod:`intravar.review.blinding`.
 """
 
 import hashlib
@@ -19,29 +20,19 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.tree import DecisionTreeClassifier
 
-from intravar.arrays import BoolArray
 from intravar.documents.typesetting import CREATED
 from intravar.errors import InputError, option, unknown_name
 from intravar.measurement.cases import as_text, typed
 from intravar.preparation.decisions import physician_names
 from intravar.publication.files import escaped, safe_csv
 from intravar.request import Request
-from intravar.review import store
+from intravar.review import blinding, store
 from intravar.sources import read_source
 from intravar.text import clean_name
 from intravar.writing import check_writable, write_private
 
 NOTE, QUESTION = str(store.WORDS["note"]), str(store.WORDS["question"])
-#: From here on (area under the curve, 0.5 is chance) a value tells the decision.
-VALUE_TELLS = 0.95
-#: The same for what patients are called, which should tell nothing at all.
-NAME_TELLS = 0.65
-#: Fewer patients of one of the two decisions show nothing.
-FEWEST = 15
 
 
 @dataclass(frozen=True)
@@ -51,7 +42,7 @@ class Patient:
     Attributes
     ----------
     patient
-        The id, or the row of the source.
+        The id, or the row of the source; a number of the packet if these would unblind.
     values
         What is recorded, and what else is shown, in the order of `ReviewPair.names`.
     """
@@ -107,7 +98,8 @@ def pairs_of(stored: store.Stored) -> list[ReviewPair]:
 def with_patients(opened: store.Folder, sample: store.Stored, source: Any = None) -> store.Stored:
     """Add what reviewers see of the patients: what they are called, recorded values, and others.
 
-    Names and other values come from the source; what would tell the decision is refused.
+    Names and other values come from the source. Other values that reveal the decision or the
+    physician are refused; names that do are replaced by numbers of the packet.
     """
     request, patients = opened.published.request, opened.patients
     ids = [request.patient] if request.patient else []
@@ -123,22 +115,46 @@ def with_patients(opened: store.Folder, sample: store.Stored, source: Any = None
         raise InputError(
             f"request.toml does not name the measured table; {option('show')} takes it from source="
         )
-    columns, names = pl.DataFrame(), patients["row"]  # rows stand for the ids of a frame in memory
+    columns = pl.DataFrame()
+    names = patients["row"]  # rows stand for the ids of a frame in memory
     if source is not None and wanted:
         columns = columns_of_source(source, request, patients, wanted)
-        names = columns[ids[0]].cast(pl.String).fill_null("missing") if ids else names
-    _refuse_telling_names(names, patients)
+        if ids:
+            names = columns[ids[0]].cast(pl.String).fill_null("missing")
     visible = columns.select(sample.show)
-    refuse_telling(visible, patients, recorded=False)
+    tested = blinding.Blinding.of(patients, opened.pairs)
+    blinding.refuse_shown(visible, patients, tested)
+    notes = blinding.record_warnings(tested)
+    reveals = blinding.why_names_reveal(names, patients, tested)
+    if reveals is not None:
+        notes.append(_why_numbers(ids, reveals, opened))
     values = [*patients.drop(store.KEPT), *visible]
-    row, drawn = patients["row"], {r for pair in sample.pairs for r in (pair.row_a, pair.row_b)}
+    position = dict(zip(patients["row"].to_list(), range(patients.height), strict=True))
+    shown: dict[str, list[str]] = {}
+    originals: dict[str, str] = {}
+    for pair in sample.pairs:
+        for side, row in (("A", pair.row_a), ("B", pair.row_b)):
+            at = position[row]
+            called = str(names[at])
+            if reveals is not None:
+                originals[f"{pair.pair}-{side}"] = called
+                called = f"{pair.pair}-{side}"
+            shown[str(row)] = [called, *(as_text(column[at]) for column in values)]
     return replace(
         sample,
         names=[opened.published.words.label(column.name) for column in values],
-        patients={
-            str(row[at]): [str(names[at]), *(as_text(column[at]) for column in values)]
-            for at in row.is_in(drawn).arg_true()
-        },
+        patients=shown,
+        originals=originals,
+        notes=notes,
+    )
+
+
+def _why_numbers(ids: Sequence[str], reveals: str, opened: store.Folder) -> str:
+    """Return why reviewers see numbers of the packet instead of ids or rows."""
+    what = f"the ids in column '{ids[0]}' tell" if ids else "the rows of the table tell"
+    return (
+        f"{what} {reveals}; reviewers see numbers such as P0001-A instead, and whoever fetches the "
+        f"charts finds the {'ids' if ids else 'rows'} in '{opened.private / store.MAPPING_FILE}'"
     )
 
 
@@ -197,87 +213,6 @@ def _unchanged(measured: pl.Series, table: pl.DataFrame) -> bool:
     kinds: dict[Any, str] = {pl.String: "category", pl.Date: "date"}
     again = typed(table[name], kinds.get(measured.dtype, "number"))
     return bool(again.cast(measured.dtype, strict=False).eq_missing(measured).all())
-
-
-def strength(values: pl.Series, decision: BoolArray) -> float:
-    """Return how well a column tells the decision: 0.5 not at all, 1 always.
-
-    A tree that knows the column alone is learned from one half of the patients and tried on the
-    other. Missing values count as a value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> yes = np.arange(200) % 2 == 0
-    >>> strength(pl.Series(yes.astype(float)), yes)
-    1.0
-    """
-    if min(decision.sum(), (~decision).sum()) < FEWEST:
-        return 0.5
-    order = values.rank("dense").fill_null(0).to_numpy()[:, None]
-    fewest = max(2, len(decision) // 200)
-    tree = DecisionTreeClassifier(max_leaf_nodes=50, min_samples_leaf=fewest, random_state=0)
-    halves = StratifiedKFold(2, shuffle=True, random_state=0)
-    chance = cross_val_predict(tree, order, decision, cv=halves, method="predict_proba")
-    return float(roc_auc_score(decision, chance[:, 1]))
-
-
-def refuse_telling(table: pl.DataFrame, patients: pl.DataFrame, *, recorded: bool) -> None:
-    """Refuse columns from which a reviewer could read the decision, or who decided.
-
-    Patients were compared by columns that are `recorded`; others were asked for to be shown, and
-    must not be the same for all patients of a physician.
-    """
-    decision = patients["decision"].to_numpy() == 1
-    for column in table:
-        if strength(column, decision) >= VALUE_TELLS:
-            remedy = f"leave it out of {option('show')}"
-            if recorded:
-                remedy = f"measure again without it: {option('exclude', column.name)}"
-            raise InputError(
-                f"column '{column.name}' tells the decision nearly always; a reviewer who sees it "
-                f"is not blind, and pairs that agree in it are decided alike; {remedy}"
-            )
-        of_each = patients.select("physician", value=column).group_by("physician")
-        one_each = not recorded and of_each.agg(pl.col("value").n_unique())["value"].max() == 1
-        if one_each and column.n_unique() > 1:
-            raise InputError(
-                "column '{name}' is the same for all {cases} of {a_decider}, so that it "
-                "tells who decided; leave it out of {show}",
-                name=column.name,
-                show=option("show"),
-            )
-
-
-def _refuse_telling_names(names: pl.Series, patients: pl.DataFrame) -> None:
-    """Refuse what patients are called where it tells how they were decided.
-
-    Names are ids, or rows of the source: in a table sorted by the decision, the rows tell it.
-    """
-    decision = patients["decision"].to_numpy() == 1
-    if all(strength(each, decision) < NAME_TELLS for each in _features(names, patients)):
-        return
-    what = f"the ids in column '{names.name}'"
-    remedy = f"name another column with {option('patient')}"
-    if names.dtype.is_integer():
-        what = "the rows of the table"
-        remedy = f"put the rows into a random order, or name ids with {option('patient')},"
-    raise InputError(
-        f"{what} tell the decision (sorted by it, or made from it?), so that a reviewer would not "
-        f"be blind; {remedy} and measure again"
-    )
-
-
-def _features(names: pl.Series, patients: pl.DataFrame) -> Iterator[pl.Series]:
-    """Give what can be seen of a name: its place in the order, its length, its ends."""
-    text = names.cast(pl.String)
-    number = names.cast(pl.Float64, strict=False)
-    place = pl.col("order").rank().over("physician") / pl.len().over("physician")
-    for order in (number, text.rank("dense"))[number.null_count() > 0 :]:
-        yield patients.select("physician", order.alias("order")).select(place)["order"]
-        yield order
-    if not names.dtype.is_integer():
-        yield from (text.str.len_chars(), text.str.head(1), text.str.head(2), text.str.tail(1))
 
 
 def checked_packet(out: str | os.PathLike[str]) -> Path:

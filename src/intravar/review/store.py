@@ -27,6 +27,8 @@ ANSWERS, REASONS = tuple(WORDS["answers"]), tuple(WORDS["reasons"])
 COLUMNS, SHEET = ("pair", "answer", "reason", "comment"), "answers"
 #: What is kept of patients besides what is recorded of them.
 KEPT = ("row", "physician", "decision")
+#: Which id or row is behind a number of the packet; in the private folder.
+MAPPING_FILE = "review-patients.csv"
 #: What Excel makes of a text that it takes for a date.
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\w{2,3}([./-]\d{2,4})?|\d{5}(\.0)?")
 
@@ -80,7 +82,8 @@ class Stored:
     physician gets the same number of pairs; `twice`: the share of pairs that two review; `show`:
     columns of the source that reviewers see beside the recorded values. `names` are of all values;
     `patients` has, by row, what a patient is called and the values. `published` are the answers, by
-    pair, from which figures were published.
+    pair, from which figures were published. `originals` has the id or row behind every number
+    of the packet, where ids or rows would unblind; `notes` are warnings about blinding.
     """
 
     pairs: Sequence[DrawnPair] = ()
@@ -92,6 +95,8 @@ class Stored:
     patients: Mapping[str, Sequence[str]] = field(default_factory=dict)
     answers: Mapping[str, Mapping[str, Answer]] = field(default_factory=dict)
     published: Mapping[str, str] = field(default_factory=dict)
+    originals: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
     @property
     def reviewers(self) -> tuple[str, ...]:
@@ -193,9 +198,16 @@ def read_stored(private: Path) -> Stored:
 
 
 def write_stored(private: Path, stored: Stored) -> None:
-    """Keep a review, whole or not at all."""
+    """Write a review, and the ids behind the numbers of its packet."""
     content = json.dumps(asdict(stored), ensure_ascii=False, indent=0)
-    files.add_files(private, {files.REVIEW_FILE: content.encode()}, "private")
+    written = {files.REVIEW_FILE: content.encode()}
+    # A mapping of an earlier draw must not stay beside pairs that do not need one.
+    if stored.originals or (private / MAPPING_FILE).exists():
+        rows = list(stored.originals.items())
+        schema = {"number": pl.String, "patient": pl.String}
+        table = pl.DataFrame(rows, schema=schema, orient="row")
+        written[MAPPING_FILE] = files.safe_csv(table).encode()
+    files.add_files(private, written, "private")
 
 
 @contextmanager
