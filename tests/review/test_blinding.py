@@ -107,11 +107,12 @@ def test_a_text_with_the_decision_is_refused(clinic: Clinic, share: float) -> No
 
 def test_a_date_pattern_that_goes_with_the_decision_is_refused(clinic: Clinic) -> None:
     days = clinic.random.integers(1, 29, N)
+    dated = clinic.decision & (clinic.random.random(N) < 0.5)
     note = [
-        f"seen, review {day:02d}.03.2024" if yes and day % 2 else f"seen, day {day} of the month"
-        for day, yes in zip(days, clinic.decision, strict=True)
+        f"day {day}, seen" if not with_date else f"day {day}, seen {day:02d}.03.2024"
+        for day, with_date in zip(days, dated, strict=True)
     ]
-    with pytest.raises(InputError, match="goes with one decision"):
+    with pytest.raises(InputError, match=r"the (word|pattern) '[^']+' goes with one decision"):
         clinic.show(note=note)
 
 
@@ -192,7 +193,7 @@ def test_habits_of_writing_that_tell_the_physician_are_refused(clinic: Clinic) -
     words = ["stable", "unwell", "fit", "tired", "calm", "weak", "alert", "pale", "well", "thin"]
     usual = np.array([clinic.random.dirichlet(np.full(10, 0.5)) for _ in range(N_PHYSICIANS)])
     note = [" ".join(clinic.random.choice(words, 12, p=usual[k])) for k in clinic.physician]
-    with pytest.raises(InputError, match=r"wording in column 'note' .*who decided"):
+    with pytest.raises(InputError, match=r"column 'note' .*who decided"):
         clinic.show(note=note)
 
 
@@ -274,7 +275,7 @@ def test_both_patients_of_a_pair_are_in_the_same_half(clinic: Clinic) -> None:
     assert len(blinding.pairs) == N // 2
 
 
-@pytest.mark.parametrize("n", [0, 1, 3, 12])
+@pytest.mark.parametrize("n", [1, 3, 12])
 def test_few_patients_are_tested_without_a_false_alarm(clinic: Clinic, n: int) -> None:
     patients = clinic.patients[:n]
     pairs = clinic.pairs.filter(pl.max_horizontal("first", "second") <= n)

@@ -17,7 +17,7 @@ from intravar.request import Request
 from intravar.review import packet
 from intravar.review.drawing import draw_pairs
 from intravar.review.packet import with_patients
-from intravar.review.store import Folder, Stored, open_folder, read_stored
+from intravar.review.store import Folder, Stored, open_folder, read_stored, write_stored
 from review_folders import World, stored_world
 
 
@@ -145,10 +145,47 @@ def test_a_draw_that_fails_leaves_nothing(
     assert not [name for name in os.listdir(tmp_path) if "packet" in name]
 
 
-def test_rows_in_the_order_of_decisions_are_refused(tmp_path: Path) -> None:
+def test_rows_in_the_order_of_decisions_are_replaced_by_numbers(tmp_path: Path) -> None:
     world = stored_world(tmp_path, sort=True)
-    with pytest.raises(InputError, match="rows of the table tell the decision"):
-        review.draw(world.out, pairs=30)
+    with pytest.warns(review.BlindingWarning, match="rows of the table tell the decision"):
+        found = review.draw(world.out, tmp_path / "packet", pairs=30)
+    assert [found[0].a.patient, found[0].b.patient] == ["P0001-A", "P0001-B"]
+    stored = read_stored(world.private)
+    mapping = dict(pl.read_csv(world.private / "review-patients.csv", infer_schema=False).rows())
+    assert len(mapping) == 60
+    for pair in stored.pairs:
+        assert mapping[f"{pair.pair}-A"] == str(pair.row_a)
+        assert mapping[f"{pair.pair}-B"] == str(pair.row_b)
+    assert stat.S_IMODE((world.private / "review-patients.csv").stat().st_mode) & 0o077 == 0
+    assert "review-patients.csv" not in os.listdir(tmp_path / "packet")
+
+
+def test_rows_in_the_order_of_physicians_are_replaced_by_numbers(tmp_path: Path) -> None:
+    world = stored_world(tmp_path)
+    patients = pl.read_parquet(world.private / "patients.parquet")
+    pairs = pl.read_parquet(world.private / "pairs.parquet")
+    by_physician = patients.with_columns(random=pl.Series(np.random.default_rng(0).random(480)))
+    place = by_physician.sort("physician", "random").with_row_index("new", 1)
+    new = dict(place.select("row", pl.col("new").cast(pl.Int64)).iter_rows())
+    patients.with_columns(pl.col("row").replace_strict(new)).sort("row").write_parquet(
+        world.private / "patients.parquet"
+    )
+    pairs.with_columns(pl.col("first", "second").replace_strict(new)).write_parquet(
+        world.private / "pairs.parquet"
+    )
+    with pytest.warns(review.BlindingWarning, match="rows of the table tell the physician"):
+        found = review.draw(world.out, pairs=30)
+    assert found[0].a.patient == "P0001-A"
+
+
+def test_more_pairs_keep_the_numbers_of_the_first(tmp_path: Path) -> None:
+    world = stored_world(tmp_path, sort=True)
+    with pytest.warns(review.BlindingWarning):
+        first = review.draw(world.out, pairs=30)
+    with pytest.warns(review.BlindingWarning):
+        more = review.draw(world.out, more=20)
+    assert [pair.a for pair in more[:30]] == [pair.a for pair in first]
+    assert more[40].b.patient == "P0041-B"
 
 
 def _asked(**changes: object) -> Request:
@@ -198,12 +235,48 @@ def test_columns_that_would_unblind_are_refused(
         review.draw(world.out, pairs=30, show=[column])
 
 
-def test_ids_made_from_the_decision_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("made_from", "revealed"),
+    [
+        (pl.when(pl.col("decision") == 1).then(pl.lit("t")).otherwise(pl.lit("u")), "the decision"),
+        (pl.col("physician").str.replace("Dr ", "P0") + "-", "the physician"),
+    ],
+)
+def test_ids_that_unblind_are_replaced_by_numbers(
+    tmp_path: Path, made_from: pl.Expr, revealed: str
+) -> None:
     world = stored_world(tmp_path, request=_asked(patient="patient"))
-    told = pl.when(pl.col("decision") == 1).then(pl.lit("t")).otherwise(pl.lit("u"))
-    changed = world.table.with_columns(patient=told + pl.col("patient"))
+    changed = world.table.with_columns(patient=made_from + pl.col("patient"))
     changed.write_csv(tmp_path / "patients.csv")
-    with pytest.raises(InputError, match="ids in column 'patient' tell the decision"):
+    with pytest.warns(review.BlindingWarning, match=f"ids in column 'patient' tell {revealed}"):
+        found = review.draw(world.out, tmp_path / "packet", pairs=30)
+    stored = read_stored(world.private)
+    mapping = dict(pl.read_csv(world.private / "review-patients.csv", infer_schema=False).rows())
+    ids = changed["patient"].to_list()
+    for pair in stored.pairs:
+        assert mapping[f"{pair.pair}-A"] == ids[pair.row_a - 1]
+    assert found[3].b.patient == "P0004-B"
+    listed = pl.read_csv(tmp_path / "packet" / "pairs.csv", infer_schema=False)
+    assert listed.row(3) == ("P0004", "P0004-A", "P0004-B")
+    assert not any(name in (tmp_path / "packet" / "review.html").read_text() for name in ids)
+
+
+def test_a_mapping_does_not_stay_when_ids_are_shown_again(tmp_path: Path) -> None:
+    world = stored_world(tmp_path, sort=True)
+    with pytest.warns(review.BlindingWarning):
+        review.draw(world.out, pairs=30)
+    stored = replace(read_stored(world.private), originals={})
+    write_stored(world.private, stored)
+    assert pl.read_csv(world.private / "review-patients.csv").height == 0
+
+
+def test_a_recorded_covariate_that_tells_the_physician_is_a_warning(tmp_path: Path) -> None:
+    world = stored_world(tmp_path)
+    patients = pl.read_parquet(world.private / "patients.parquet")
+    patients.with_columns(clinic=pl.col("physician").str.replace("Dr", "at")).write_parquet(
+        world.private / "patients.parquet"
+    )
+    with pytest.warns(review.BlindingWarning, match="recorded covariate 'clinic'"):
         review.draw(world.out, pairs=30)
 
 

@@ -23,7 +23,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -159,7 +159,7 @@ class Blinding:
         group = np.arange(patients.height)
         group[paired[:, 1]] = group[paired[:, 0]]
         rank = random.permutation(patients.height)[group]
-        rows = np.flatnonzero(rank < np.sort(rank)[:MOST_PATIENTS][-1] + 1)
+        rows = np.flatnonzero(rank < _nth_smallest(rank, MOST_PATIENTS))
         place = np.full(patients.height, -1)
         place[rows] = np.arange(len(rows))
         paired = place[paired]
@@ -300,6 +300,11 @@ class Blinding:
         return bool(highest >= _auc_limit(threshold, different))
 
 
+def _nth_smallest(rank: IntArray, n: int) -> float:
+    """Return a limit below which n ranks lie, with ties; infinity if there are no more."""
+    return float(np.sort(rank)[n]) if n < len(rank) else np.inf
+
+
 def _auc_limit(threshold: float, positive: BoolArray) -> float:
     """Return a threshold of the area under the curve, or what differs clearly from chance.
 
@@ -317,7 +322,7 @@ def _limit(threshold: float, *, chance: float, n: int) -> float:
 
 
 def _forest() -> ExtraTreesClassifier:
-    """Return a forest whose splits are partly random, so that it finds columns that act together."""
+    """Return a forest with partly random splits, which find columns that act together."""
     return ExtraTreesClassifier(
         40,
         min_samples_leaf=3,
@@ -398,6 +403,8 @@ def refuse_shown(shown: pl.DataFrame, patients: pl.DataFrame, blinding: Blinding
     InputError
         Names the column, or the columns that reveal something together, and the reason.
     """
+    if not shown.width:
+        return
     tested = shown[blinding.rows]
     for column, whole in zip(tested, shown, strict=True):
         _refuse_column(column, whole, patients, blinding)
@@ -436,7 +443,8 @@ def _refuse_column(
         )
     of_each = patients.select("physician", value=whole).group_by("physician")
     one_each = of_each.agg(pl.col("value").n_unique())["value"].max() == 1
-    if one_each and whole.n_unique() > 1:
+    many_each = patients.height >= 2 * len(of_each.len())
+    if one_each and many_each and whole.n_unique() > 1:
         raise InputError(
             "column '{name}' is the same for all {cases} of {a_decider}, so that it "
             "tells who decided; leave it out of {show}",
@@ -496,11 +504,7 @@ def _refuse_values(column: pl.Series, blinding: Blinding) -> None:
 
 def _refuse_combinations(shown: pl.DataFrame, blinding: Blinding) -> None:
     """Refuse columns that only together reveal the decision or the physician."""
-    if not shown.width:
-        return
-    record = blinding.record.rename(
-        {name: f"{name} (recorded)" for name in blinding.record.columns}
-    )
+    record = blinding.record.rename(lambda name: f"{name} (recorded)")
     both = [(a, b) for a, b in combinations(shown.iter_columns(), 2)]
     mixed = [(a, b) for a in shown.iter_columns() for b in record.iter_columns()]
     for number, (one, other) in enumerate([*both, *mixed][:MOST_COMBINATIONS]):
@@ -632,11 +636,11 @@ def value_token(text: str) -> list[str]:
 
 
 def text_tokens(text: str) -> list[str]:
-    """Return the value, its words, parts of words and patterns.
+    r"""Return the value, its words, parts of words and patterns.
 
     Examples
     --------
-    >>> [each.replace("\\t", " ") for each in text_tokens("on 3.5.")][:5]
+    >>> [each.replace("\t", " ") for each in text_tokens("on 3.5.")][:5]
     ['value on 3.5.', 'word on', 'word 3', 'word 5', 'words on 3']
     """
     text = text[:LONGEST_TEXT].casefold()
@@ -644,7 +648,7 @@ def text_tokens(text: str) -> list[str]:
     pattern = re.sub(r"\d", "9", text)
     tokens = [f"value\t{text}"]
     tokens += [f"word\t{word}" for word in words]
-    tokens += [f"words\t{a} {b}" for a, b in zip(words, words[1:], strict=False)]
+    tokens += [f"words\t{a} {b}" for a, b in pairwise(words)]
     tokens += [f"pattern\t{part}" for part in pattern.split() if "9" in part]
     for word in set(words):
         tokens += _letters(word)
@@ -659,17 +663,15 @@ def _letters(word: str) -> tuple[str, ...]:
 
 
 def name_tokens(text: str) -> list[str]:
-    """Return what can be seen of an identifier: characters by place, beginning, end, length.
+    r"""Return what can be seen of an identifier: characters by place, beginning, end, length.
 
     Examples
     --------
-    >>> [each.replace("\\t", " ") for each in name_tokens("a7")][:4]
-    ['place a at 1', 'place 7 at 2', 'place a at 2 from the end', 'place 7 at 1 from the end']
+    >>> [each.replace("\t", " ") for each in name_tokens("a7")][:4]
+    ['place a at 1', 'place 7 at 2', 'place 7 at 1 from the end', 'place a at 2 from the end']
     """
     tokens = [f"place\t{letter} at {at}" for at, letter in enumerate(text, 1)]
-    tokens += [
-        f"place\t{letter} at {len(text) - at} from the end" for at, letter in enumerate(text)
-    ]
+    tokens += [f"place\t{letter} at {at} from the end" for at, letter in enumerate(text[::-1], 1)]
     tokens += [f"start\t{text[:size]}" for size in range(2, min(len(text), 8))]
     tokens += [f"end\t{text[-size:]}" for size in range(2, min(len(text), 5))]
     tokens += [f"pattern\t{re.sub('[0-9]', '9', text)}", f"length\t{len(text)}"]
@@ -680,8 +682,17 @@ def name_tokens(text: str) -> list[str]:
     return tokens
 
 
-def _described(token: str) -> str:
-    kind, content = token.split("\t", 1)
+def _described(flagged: BoolArray, n: FloatArray, tokens: Sequence[str]) -> str | None:
+    """Return the most frequent of the flagged tokens as a message names it, None without any."""
+    if not flagged.any():
+        return None
+    kinds = list(KINDS)
+    parts = [
+        (-n[at], kinds.index(kind), kind, content)
+        for at in np.flatnonzero(flagged)
+        for kind, content in [tokens[at].split("\t", 1)]
+    ]
+    _, _, kind, content = min(parts)
     return f"{KINDS[kind]} '{content}'"
 
 
@@ -708,17 +719,15 @@ def revealing_tokens(texts: Sequence[str], tokens: Tokenizer, blinding: Blinding
     except ValueError:  # no token is frequent enough
         return Revealed()
     listed = counter.get_feature_names_out()
-    decision = _telling_decision(counts, blinding)
-    physician = _telling_physician(counts, blinding)
+    n = np.asarray(counts.sum(axis=0)).ravel()
+    decision = _described(_telling_decision(counts, blinding), n, listed)
+    physician = _described(_telling_physician(counts, blinding), n, listed)
     if tokens is value_token:
-        return Revealed(
-            decision=None if decision is None else _described(listed[decision]),
-            physician=None if physician is None else _described(listed[physician]),
-        )
+        return Revealed(decision=decision, physician=physician)
     logistic = LogisticRegression(solver="liblinear", max_iter=200)
     return Revealed(
-        decision=None if decision is None else _described(listed[decision]),
-        physician=None if physician is None else _described(listed[physician]),
+        decision=decision,
+        physician=physician,
         decision_scores=blinding.decision_scores(logistic, counts),
         physician_accuracy=blinding.physician_accuracy(
             MultinomialNB(alpha=0.1, fit_prior=False), counts
@@ -726,22 +735,22 @@ def revealing_tokens(texts: Sequence[str], tokens: Tokenizer, blinding: Blinding
     )
 
 
-def _telling_decision(counts: Any, blinding: Blinding) -> int | None:
-    """Return the token that goes with one decision more than the record explains, if any."""
+def _telling_decision(counts: Any, blinding: Blinding) -> BoolArray:
+    """Tell which tokens go with one decision more than the record explains."""
     n = np.asarray(counts.sum(axis=0)).ravel()
     yes = counts.T @ blinding.decision.astype(np.float64)
     expected = (counts.T @ blinding.expected) / np.maximum(n, 1)
     flagged = np.zeros(len(n), dtype=np.bool_)
     for k, share in ((yes, expected), (n - yes, 1 - expected)):
         flagged |= _nearly_all(k=k, n=n, expected=share, observed=VALUE_DECISION)
-    return _most_frequent(flagged, n)
+    return flagged
 
 
-def _telling_physician(counts: Any, blinding: Blinding) -> int | None:
-    """Return the token that goes with one physician, if any."""
+def _telling_physician(counts: Any, blinding: Blinding) -> BoolArray:
+    """Tell which tokens go with one physician."""
     n_patients = len(blinding.physician)
     if len(blinding.names) < 2:
-        return None
+        return np.zeros(counts.shape[1], dtype=np.bool_)
     one = sparse.csr_matrix(
         (np.ones(n_patients), (np.arange(n_patients), blinding.physician)),
         shape=(n_patients, len(blinding.names)),
@@ -751,7 +760,7 @@ def _telling_physician(counts: Any, blinding: Blinding) -> int | None:
     k = table.max(axis=1).toarray().ravel()
     share = np.bincount(blinding.physician) / n_patients
     expected = share[np.asarray(table.argmax(axis=1)).ravel()]
-    return _most_frequent(_nearly_all(k=k, n=n, expected=expected, observed=VALUE_PHYSICIAN), n)
+    return _nearly_all(k=k, n=n, expected=expected, observed=VALUE_PHYSICIAN)
 
 
 def _nearly_all(
@@ -763,10 +772,6 @@ def _nearly_all(
     low = beta.ppf(error, np.maximum(k, 1), n - k + 1)
     surely = low >= expected + VALUE_GAIN * (1 - expected)
     return np.asarray(enough & (k >= observed * n) & surely)
-
-
-def _most_frequent(flagged: BoolArray, n: FloatArray) -> int | None:
-    return int(np.argmax(np.where(flagged, n, -1))) if flagged.any() else None
 
 
 def names_physician(texts: Sequence[str], blinding: Blinding) -> bool:
