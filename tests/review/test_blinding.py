@@ -140,15 +140,14 @@ def test_a_column_that_differs_in_pairs_decided_differently_is_refused(clinic: C
 
 @pytest.mark.parametrize("kind", ["crossed", "difference", "equal"])
 def test_two_columns_that_tell_the_decision_together_are_refused(clinic: Clinic, kind: str) -> None:
-    if kind == "crossed":
-        one = clinic.random.integers(0, 2, N)
-        other = one ^ clinic.decision
-    elif kind == "difference":
-        one = clinic.random.normal(0, 100, N)
-        other = one + clinic.decision
-    else:
-        one = clinic.random.choice([*"abcdefghijklmnopqrst"], N)
-        other = np.where(clinic.decision, one, clinic.random.permutation(one))
+    coin = clinic.random.integers(0, 2, N)
+    number = clinic.random.normal(0, 100, N)
+    letter = clinic.random.choice([*"abcdefghijklmnopqrst"], N)
+    one, other = {
+        "crossed": (coin, coin ^ clinic.decision),
+        "difference": (number, number + clinic.decision),
+        "equal": (letter, np.where(clinic.decision, letter, clinic.random.permutation(letter))),
+    }[kind]
     with pytest.raises(InputError, match="'one' and 'other' together tells the decision"):
         clinic.show(one=one, other=other)
 

@@ -689,7 +689,7 @@ def _described(flagged: BoolArray, n: FloatArray, tokens: Sequence[str]) -> str 
     kinds = list(KINDS)
     parts = [
         (-n[at], kinds.index(kind), kind, content)
-        for at in np.flatnonzero(flagged)
+        for at in np.flatnonzero(flagged).tolist()
         for kind, content in [tokens[at].split("\t", 1)]
     ]
     _, _, kind, content = min(parts)
