@@ -160,7 +160,7 @@ def test_a_ward_that_is_the_physicians_in_nearly_all_rows_is_refused(clinic: Cli
 
 def test_a_number_that_differs_by_physician_is_refused(clinic: Clinic) -> None:
     value = 10.0 * clinic.random.permutation(N_PHYSICIANS)[clinic.physician]
-    with pytest.raises(InputError, match=r"column 'device' names the right one .*who decided"):
+    with pytest.raises(InputError, match=r"column 'device' names the right physician .*who decided"):
         clinic.show(device=value + clinic.random.normal(0, 4, N))
 
 
@@ -194,6 +194,27 @@ def test_habits_of_writing_that_tell_the_physician_are_refused(clinic: Clinic) -
     note = [" ".join(clinic.random.choice(words, 12, p=usual[k])) for k in clinic.physician]
     with pytest.raises(InputError, match=r"column 'note' .*who decided"):
         clinic.show(note=note)
+
+
+@pytest.mark.parametrize("place", ["middle", "last digit"])
+def test_a_code_with_a_character_for_the_decision_is_refused(clinic: Clinic, place: str) -> None:
+    number = clinic.random.permutation(10**6)[:N]
+    if place == "middle":
+        letter = np.where(clinic.decision, "t", "u")
+        chart = [f"{k % 1000:03d}{a}{k // 1000:03d}" for a, k in zip(letter, number, strict=True)]
+        with pytest.raises(InputError, match="column 'chart' .* goes with one decision"):
+            clinic.show(chart=chart)
+    else:
+        with pytest.raises(InputError, match="column 'chart' .* goes with one decision"):
+            clinic.show(chart=2 * number + clinic.decision)
+
+
+def test_missing_and_infinite_values_are_tested(clinic: Clinic) -> None:
+    value = clinic.random.normal(0, 1, N)
+    value[:40] = np.inf
+    value[40:80] = np.nan
+    gaps = pl.Series([None if k % 3 else float(k) for k in clinic.random.integers(0, 99, N)])
+    clinic.show(value=value, gaps=gaps, flag=clinic.random.random(N) < 0.5)
 
 
 # --- identifiers and rows ---

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from intravar import InputError, review
+from intravar.cli import main
 from intravar.request import Request
 from intravar.review import packet
 from intravar.review.drawing import draw_pairs
@@ -259,6 +260,25 @@ def test_ids_that_unblind_are_replaced_by_numbers(
     listed = pl.read_csv(tmp_path / "packet" / "pairs.csv", infer_schema=False)
     assert listed.row(3) == ("P0004", "P0004-A", "P0004-B")
     assert not any(name in (tmp_path / "packet" / "review.html").read_text() for name in ids)
+
+
+def test_the_command_refuses_and_warns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = stored_world(tmp_path, sort=True)
+    told = pl.when(pl.col("decision") == 1).then(pl.lit("statin started"))
+    note = told.otherwise(pl.lit("no treatment"))
+    numbered = (pl.int_range(pl.len()) % 7).cast(pl.String) + ": " + note
+    world.table.with_columns(note=numbered).write_csv(tmp_path / "patients.csv")
+    command = ["review", "draw", str(world.out), "--out", str(tmp_path / "packet"), "--pairs", "30"]
+    with pytest.raises(SystemExit) as refused:
+        main([*command, "--show", "note"])
+    assert refused.value.code == 2
+    assert "column 'note' tells the decision" in capsys.readouterr().err
+    assert not (tmp_path / "packet").exists()
+    with pytest.raises(SystemExit) as drawn:
+        main(command)
+    assert not drawn.value.code
+    told = " ".join(capsys.readouterr().err.split())
+    assert "warning: the rows of the table tell the decision" in told
 
 
 def test_a_mapping_does_not_stay_when_ids_are_shown_again(tmp_path: Path) -> None:

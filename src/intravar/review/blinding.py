@@ -82,8 +82,9 @@ MOST_PATIENTS = 10_000
 #: Two columns together are tested for so many combinations at most, with so many bins each.
 MOST_COMBINATIONS = 200
 BINS = 8
-#: A text is read to this length.
+#: A text is read to this length; values up to the second are also read as codes, by character.
 LONGEST_TEXT = 2_000
+LONGEST_CODE = 40
 #: A physician's name is searched in texts if it has so many characters.
 SHORTEST_NAME = 3
 #: Moduli by which numbers may have been dealt out to physicians or decisions.
@@ -409,6 +410,11 @@ def refuse_shown(shown: pl.DataFrame, patients: pl.DataFrame, blinding: Blinding
     for column, whole in zip(tested, shown, strict=True):
         _refuse_column(column, whole, patients, blinding)
         _refuse_values(column, blinding)
+        if blinding.reveals_discordance(column, PAIR_CONCORDANCE):
+            raise InputError(
+                f"column '{column.name}' tells which pairs were decided differently (both patients "
+                f"have the same value, or not); leave it out of {option('show')}"
+            )
     _refuse_combinations(tested, blinding)
 
 
@@ -420,10 +426,10 @@ def _reveals_decision(name: str, remedy: str) -> InputError:
 
 
 def _reveals_physician(named: str, what: str) -> InputError:
+    """Return the error for something named that reveals the physician; `what` is a template."""
     return InputError(
-        "{named} {what}, so that a reviewer can tell who decided; leave it out of {show}",
+        f"{{named}} {what}, so that a reviewer can tell who decided; leave it out of {{show}}",
         named=named,
-        what=what,
         show=option("show"),
     )
 
@@ -436,11 +442,6 @@ def _refuse_column(
     scores = blinding.decision_scores(_tree(len(order)), order)
     if blinding.reveals_decision(scores, alone=True):
         raise _reveals_decision(column.name, f"leave it out of {option('show')}")
-    if blinding.reveals_discordance(column, PAIR_CONCORDANCE):
-        raise InputError(
-            f"column '{column.name}' tells which pairs were decided differently (both patients "
-            f"have the same value, or not); leave it out of {option('show')}"
-        )
     of_each = patients.select("physician", value=whole).group_by("physician")
     one_each = of_each.agg(pl.col("value").n_unique())["value"].max() == 1
     many_each = patients.height >= 2 * len(of_each.len())
@@ -464,8 +465,9 @@ def _refuse_column(
 
 
 def _named_right(accuracy: float, blinding: Blinding) -> str:
+    """Return the template of how often a prediction names the right physician."""
     return (
-        f"names the right one for {100 * accuracy:.0f} of 100 (by chance "
+        f"names the right {{decider}} for {100 * accuracy:.0f} of 100 {{cases}} (by chance "
         f"{100 * blinding.chance:.0f})"
     )
 
@@ -474,32 +476,33 @@ def _refuse_values(column: pl.Series, blinding: Blinding) -> None:
     """Refuse a shown column with values, words or patterns that reveal something."""
     texts = [as_text(value) for value in column]
     is_text = column.dtype == pl.String or column.dtype in (pl.Categorical, pl.Enum)
-    found = revealing_tokens(texts, text_tokens if is_text else value_token, blinding)
+    _refuse_tokens(column.name, texts, text_tokens if is_text else value_token, blinding)
+    if max(map(len, texts), default=0) <= LONGEST_CODE:
+        _refuse_tokens(column.name, texts, name_tokens, blinding)
+    if is_text and names_physician(texts, blinding):
+        raise _reveals_physician(f"column '{column.name}'", "contains names of {deciders}")
+
+
+def _refuse_tokens(name: str, texts: Sequence[str], tokens: Tokenizer, blinding: Blinding) -> None:
+    """Refuse texts with a token, or tokens together, that reveal something."""
+    found = revealing_tokens(texts, tokens, blinding)
     if found.decision is not None:
         raise InputError(
-            f"in column '{column.name}' {found.decision} goes with one decision, so that a "
-            f"reviewer would not be blind; leave it out of {option('show')}"
+            f"in column '{name}' {found.decision} goes with one decision, so that a reviewer would "
+            f"not be blind; leave it out of {option('show')}"
         )
     if found.physician is not None:
-        raise _reveals_physician(
-            f"in column '{column.name}' {found.physician}", "goes with one physician"
-        )
-    if not is_text:
-        return
-    if found.decision_scores is not None and blinding.reveals_decision(
-        found.decision_scores, alone=True
-    ):
+        raise _reveals_physician(f"in column '{name}' {found.physician}", "goes with one {decider}")
+    scores = found.decision_scores
+    if scores is not None and blinding.reveals_decision(scores, alone=True):
         raise InputError(
-            f"the texts in column '{column.name}' tell the decision nearly always, so that a "
-            f"reviewer would not be blind; leave it out of {option('show')}"
+            f"the texts in column '{name}' tell the decision nearly always, so that a reviewer "
+            f"would not be blind; leave it out of {option('show')}"
         )
     if blinding.reveals_physician(found.physician_accuracy):
         raise _reveals_physician(
-            f"the wording in column '{column.name}'",
-            _named_right(found.physician_accuracy, blinding),
+            f"the wording in column '{name}'", _named_right(found.physician_accuracy, blinding)
         )
-    if names_physician(texts, blinding):
-        raise _reveals_physician(f"column '{column.name}'", "contains names of physicians")
 
 
 def _refuse_combinations(shown: pl.DataFrame, blinding: Blinding) -> None:
@@ -547,8 +550,8 @@ def _together(one: pl.Series, other: pl.Series) -> Iterator[Any]:
     if one.dtype == pl.String and other.dtype == pl.String:
         yield _one_hot(one.eq_missing(other).to_numpy().astype(np.int64), 2)
     elif pl.String not in (one.dtype, other.dtype):
-        first, second = _number(one), _number(other)
-        yield np.nan_to_num(first - second, nan=-1e300)[:, None]
+        difference = pl.Series(_number(one) - _number(other))
+        yield matrix_of(difference.to_frame())
 
 
 def _one_hot(cells: IntArray, n_cells: int) -> Any:
@@ -582,6 +585,11 @@ def _bins(column: pl.Series) -> IntArray:
 def record_warnings(blinding: Blinding) -> list[str]:
     """Return a warning for every recorded covariate, or all, that reveal the physician."""
     no_record = replace(blinding, physician_by_record=0.0)
+
+    def named_right(accuracy: float) -> str:
+        template = _named_right(accuracy, no_record)
+        return template.format(decider="physician", cases="patients")
+
     found = []
     for column in blinding.record:
         order = matrix_of(column.to_frame())
@@ -589,14 +597,14 @@ def record_warnings(blinding: Blinding) -> list[str]:
         if no_record.reveals_physician(accuracy) or no_record.follows_physician(column):
             found.append(
                 f"reviewers can infer the physician from the recorded covariate '{column.name}', "
-                f"which {_named_right(accuracy, no_record)}; choose reviewers who do not know "
-                "the physicians, or measure again without it"
+                f"which {named_right(accuracy)}; choose reviewers who do not know the physicians, "
+                "or measure again without it"
             )
     if not found and no_record.reveals_physician(blinding.physician_by_record):
-        accuracy = blinding.physician_by_record
         found.append(
             "reviewers may infer the physician from the recorded covariates together: a model "
-            f"{_named_right(accuracy, no_record)}; choose reviewers who do not know the physicians"
+            f"{named_right(blinding.physician_by_record)}; choose reviewers who do not know the "
+            "physicians"
         )
     return found
 
