@@ -10,6 +10,7 @@ are tested as `intravar review draw` tests them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,7 @@ from intravar.review.blinding import Blinding, record_warnings, refuse_shown, wh
 from intravar.seeds import stream
 
 #: Physicians, patients of each, and draws.
-SIZES = ((5, 40, 40), (8, 60, 40), (20, 100, 10), (50, 40, 10))
+SIZES = ((5, 40, 20), (8, 60, 20), (20, 100, 5), (50, 40, 5))
 WORDS = ("stable", "tired", "frail", "fit", "smoker", "dyspnoea", "oedema", "pain", "alert", "pale")
 
 
@@ -79,7 +80,7 @@ class Simulated:
             f"{' '.join(random.choice(WORDS, 6, p=each))}, RR {random.integers(100, 190)}"
             for each in frequency
         ]
-        columns = {
+        columns: dict[str, Any] = {
             "category of three": random.choice(["a", "b", "c"], n),
             "number": random.normal(0, 1, n),
             "marker of the reason": self.reason + random.normal(0, 0.5, n),
@@ -95,7 +96,7 @@ class Simulated:
         random, n = self.random, len(self.decision)
         said = np.where(self.decision, "statin started", "no treatment")
         mentioned = random.random(n) < 0.3
-        columns = {
+        columns: dict[str, Any] = {
             "decision, 1 % errors": self.mixed(self.decision, 0.02),
             "decision, 5 % errors": self.mixed(self.decision, 0.1),
             "note with the decision": [f"RR {random.integers(99)}: {text}" for text in said],
@@ -116,7 +117,7 @@ class Simulated:
         letters = np.where(self.decision, "t", "u")
         in_order = np.argsort(np.argsort(self.physician, kind="stable"))
         by_decision = np.argsort(np.argsort(self.decision, kind="stable"))
-        ids: dict[str, tuple[bool, object]] = {
+        ids: dict[str, tuple[bool, Any]] = {
             "random numbers": (True, number.astype(str)),
             "rows in random order": (True, np.arange(1, n + 1)),
             "letters and digits": (True, [f"{k:06d}-{'abcdefgh'[k % 8]}" for k in number]),
@@ -143,28 +144,30 @@ def refused(columns: list[pl.Series], simulated: Simulated, blinding: Blinding) 
     return False
 
 
+def refusals(n_physicians: int, n_each: int, draw: int) -> dict[str, bool]:
+    """Return which columns are refused in one draw, and which kinds of ids are replaced."""
+    random = stream(draw, "blinding", str(n_physicians))
+    simulated = Simulated.draw(n_physicians, n_each, random)
+    blinding = Blinding.of(simulated.patients, simulated.pairs)
+    found: dict[str, bool] = {}
+    harmless = simulated.harmless()
+    for name, column in harmless.items():
+        found[f"harmless: {name}"] = refused([column], simulated, blinding)
+    found["harmless: all together"] = refused(list(harmless.values()), simulated, blinding)
+    found["harmless: warning of the record"] = bool(record_warnings(blinding))
+    for name, column in simulated.unblinding().items():
+        found[f"unblinding: {name}"] = refused([column], simulated, blinding)
+    for name, (good, names) in simulated.ids().items():
+        kind = "harmless" if good else "unblinding"
+        reveals = why_names_reveal(names, simulated.patients, blinding)
+        found[f"{kind} ids: {name}"] = reveals is not None
+    return dict(sorted(found.items()))
+
+
 def rates(n_physicians: int, n_each: int, draws: int) -> dict[str, float]:
-    """Return how often each column is refused, and each kind of ids replaced."""
-    found: dict[str, list[bool]] = {}
-    for number in range(draws):
-        random = stream(number, "blinding", str(n_physicians))
-        simulated = Simulated.draw(n_physicians, n_each, random)
-        blinding = Blinding.of(simulated.patients, simulated.pairs)
-        harmless = simulated.harmless()
-        for name, column in harmless.items():
-            found.setdefault(f"harmless: {name}", []).append(refused([column], simulated, blinding))
-        together = refused(list(harmless.values()), simulated, blinding)
-        found.setdefault("harmless: all together", []).append(together)
-        warned = bool(record_warnings(blinding))
-        found.setdefault("harmless: warning of the record", []).append(warned)
-        for name, column in simulated.unblinding().items():
-            what = f"unblinding: {name}"
-            found.setdefault(what, []).append(refused([column], simulated, blinding))
-        for name, (good, names) in simulated.ids().items():
-            what = f"{'harmless' if good else 'unblinding'} ids: {name}"
-            replaced = why_names_reveal(names, simulated.patients, blinding) is not None
-            found.setdefault(what, []).append(replaced)
-    return {name: float(np.mean(each)) for name, each in sorted(found.items())}
+    """Return how often columns are refused and ids replaced."""
+    found = [refusals(n_physicians, n_each, draw) for draw in range(draws)]
+    return {name: float(np.mean([each[name] for each in found])) for name in found[0]}
 
 
 def run() -> None:

@@ -277,8 +277,8 @@ def test_the_command_refuses_and_warns(tmp_path: Path, capsys: pytest.CaptureFix
     with pytest.raises(SystemExit) as drawn:
         main(command)
     assert not drawn.value.code
-    told = " ".join(capsys.readouterr().err.split())
-    assert "warning: the rows of the table tell the decision" in told
+    printed = " ".join(capsys.readouterr().err.split())
+    assert "warning: the rows of the table tell the decision" in printed
 
 
 def test_a_mapping_does_not_stay_when_ids_are_shown_again(tmp_path: Path) -> None:
