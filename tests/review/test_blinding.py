@@ -160,7 +160,9 @@ def test_a_ward_that_is_the_physicians_in_nearly_all_rows_is_refused(clinic: Cli
 
 def test_a_number_that_differs_by_physician_is_refused(clinic: Clinic) -> None:
     value = 10.0 * clinic.random.permutation(N_PHYSICIANS)[clinic.physician]
-    with pytest.raises(InputError, match=r"column 'device' names the right physician .*who decided"):
+    with pytest.raises(
+        InputError, match=r"column 'device' names the right physician .*who decided"
+    ):
         clinic.show(device=value + clinic.random.normal(0, 4, N))
 
 
