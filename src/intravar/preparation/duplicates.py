@@ -130,6 +130,28 @@ def patient_numbers(table: pl.DataFrame, roles: Request) -> HashArray | None:
     return smallest[group]
 
 
+def describe_visits(patient: HashArray, part: float) -> Sentence:
+    """Return a sentence on the visits of identified patients.
+
+    `patient` is the number of every row's patient, see :func:`patient_numbers`. The rows are a
+    `part` of a table.
+
+    Examples
+    --------
+    >>> print(describe_visits(np.arange(600, dtype=np.uint64) // np.uint64(3) + np.uint64(1), 1.0))
+    about 200 patients with about 600 visits: all visits are used, and none is predicted from
+    another visit of the same patient
+    """
+    n_patients = len(np.unique(patient[patient != UNIDENTIFIED]))
+    n_patients += int((patient == UNIDENTIFIED).sum())
+    return Sentence(
+        "{patients} {cases} with {visits} visits: all visits are used, and none is predicted from "
+        "another visit of the same {case}",
+        patients=_about(n_patients / part),
+        visits=_about(len(patient) / part),
+    )
+
+
 def ask_about_identifiers(unidentified: float) -> list[Sentence]:
     """Return a question if too many rows have no identifier of the patient.
 

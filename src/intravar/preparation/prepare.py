@@ -40,6 +40,7 @@ _UNUSABLE = ("constant", "empty", "identifier", "other")
 WITHIN_PHYSICIAN: str = Sentence(
     "the same for all {cases} of each {decider}; it cannot tell them apart"
 )
+IDENTIFIES: str = Sentence("identifies the {case}")
 #: Why a row is left out whose patients are prepared with the policy to drop.
 INCOMPLETE = "a covariate is missing"
 
@@ -198,6 +199,9 @@ def learn_recipe(
             )
             for name in sorted(roles.covariates or ())  # their order in the table changes nothing
         }
+    if not chosen:
+        for name in duplicates.patient_columns(list(every), roles):
+            every[name] = Column(name, "identifier", left[name], IDENTIFIES)
     if not chosen and set(TRUTH_COLUMNS) <= set(table.columns):
         # A simulated cohort that was written with its truth.
         for name in TRUTH_COLUMNS:
@@ -220,6 +224,8 @@ def learn_recipe(
     patient = duplicates.patient_numbers(left, roles)
     visits = patient is not None and identify_repeats(patient)
     unidentified = 0.0 if patient is None else float(np.mean(patient == UNIDENTIFIED))
+    if visits and patient is not None:
+        about_copies = duplicates.describe_visits(patient, part)
     recipe = Recipe(roles, codings, copies, forms, visits=visits, unidentified=unidentified)
     return recipe, every, about_copies
 
