@@ -425,10 +425,16 @@ def is_request_file(source: Any) -> bool:
     return isinstance(source, str | os.PathLike) and Path(source).suffix.lower() == ".toml"
 
 
-def read_request(path: str | os.PathLike[str], **changes: Any) -> tuple[str, Request]:
+def read_request(
+    path: str | os.PathLike[str],
+    *,
+    allowed: Callable[[str | os.PathLike[str]], Path] | None = None,
+    **changes: Any,
+) -> tuple[str, Request]:
     """Return the source and the request of a TOML file; changes take the place of its fields.
 
-    A relative source in it is looked for beside it.
+    A relative source in it is looked for beside it. The file of words that it names is opened
+    after `allowed` has returned its path, or raised an error.
     """
     stored = _read_toml(path)
     source = stored.pop("source", None)
@@ -441,7 +447,8 @@ def read_request(path: str | os.PathLike[str], **changes: Any) -> tuple[str, Req
     shared = words.pop("file", None) if isinstance(words, dict) else None
     given = fields_of(stored, path) | changes
     if shared is not None:
-        given = _with_file(Path(path).parent / str(shared), given)
+        words_file = Path(path).parent / str(shared)
+        given = _with_file(words_file if allowed is None else allowed(words_file), given)
     return source, Request(**given)
 
 

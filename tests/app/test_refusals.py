@@ -221,7 +221,7 @@ def test_an_upload_is_kept_for_its_owner_under_a_plain_name(opened: Opened) -> N
     for _ in range(2):
         answer = opened.client.post("/upload", files={"file": ("../../a b.csv", content)})
         assert answer.status_code in (200, 202)
-    tables = opened.desk.places.results / "tables"
+    tables = opened.desk.places.results / "uploads"
     assert sorted(path.name for path in tables.iterdir()) == ["a b-2.csv", "a b.csv"]
     assert {path.stat().st_mode & 0o777 for path in tables.iterdir()} == {0o600}
     assert tables.stat().st_mode & 0o777 == 0o700
@@ -300,7 +300,7 @@ main(["app", {str(tmp_path)!r}, "--no-browser"])
     child = int(ended.stdout.splitlines()[-1])
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
-    results = tmp_path / "intravar-results"
+    results = tmp_path / "intravar-results" / "results"
     assert not (results / "mine").exists()
     assert (results / "mine-unfinished").is_dir()
 

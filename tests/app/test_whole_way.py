@@ -126,7 +126,7 @@ class Seen:
 
 @pytest.fixture
 def seen(tmp_path: Path) -> Iterator[Seen]:
-    tables = tmp_path / "intravar-results" / "tables"
+    tables = tmp_path / "intravar-results" / "uploads"
     tables.mkdir(parents=True)
     # The example, smaller: it is made only if it is not there.
     cohort = intravar.simulate("stress-two-camps", n_patients=300, n_physicians=4)
@@ -304,5 +304,5 @@ def test_from_a_file_to_the_answer(seen: Seen, tmp_path: Path) -> None:
     seen.look(narrow=False)
     assert seen.errors == []
     assert {host for host in seen.hosts if host} == {urlsplit(seen.address).netloc}
-    private = tmp_path / "intravar-results" / f"{name}-private"
+    private = tmp_path / "intravar-results" / "results" / f"{name}-private"
     assert {path.stat().st_mode & 0o077 for path in private.iterdir()} == {0}

@@ -32,6 +32,8 @@ Then: TypeAlias = Callable[[Any], Response]
 QUERY = "/query/{draft}"
 #: Seconds after which a screen says that something is still being done.
 PATIENCE = 0.1
+#: Fields of a form; there are two for every column of a table.
+MOST_FIELDS = 200_000
 #: What every template knows; the steps of the way are for whoever wants to know where they are.
 KNOWN = {
     "steps": ("Table", "Columns", "Check", "Measure", "Result"),
@@ -86,7 +88,7 @@ class Desk:
     def __init__(self, places: Places, sealed: Callable[[str], str]) -> None:
         self.places = places
         self.sealed = sealed
-        self.scratch = Path(tempfile.mkdtemp(prefix="intravar-app-"))
+        self.scratch = Path(tempfile.mkdtemp(prefix="intravar-app-")).resolve()
         self.helper = Helper(self.scratch / "helper.log")
         self.job: Job | None = None
         self.quit: Callable[[], None] = lambda: None
@@ -111,7 +113,7 @@ class Desk:
 
     def result(self, key: str) -> Result:
         """Return the measurement of an address, of one decision or several."""
-        folder = self.places.allowed(path_of(key))
+        folder = self.places.allowed_measurement(path_of(key))
         return Result(key, folder, read_published(folder))
 
     async def answer(self, words: str, task: Task, /, **given: Any) -> Any:
@@ -183,13 +185,15 @@ def route(path: str, show: Callable[..., Awaitable[Response]], method: str = "GE
         named: dict[str, Any] = dict(request.path_params)
         if "draft" in named:
             draft = named["draft"] = desk.draft(named["draft"])
+            # A link may have taken the place of the table since it was opened.
+            draft.source = desk.places.allowed(draft.source)
             if draft.waits_for_confirmation and path != QUERY:
                 return onward(QUERY.format(draft=draft.id))
         if "key" in named:
             named["result"] = desk.result(named.pop("key"))
         form = request.query_params
         if method == "POST":
-            given = (await request.form()).multi_items()
+            given = (await request.form(max_fields=MOST_FIELDS)).multi_items()
             form = QueryParams([(name, text) for name, text in given if isinstance(text, str)])
         return await show(desk, form, **named)
 

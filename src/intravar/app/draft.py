@@ -121,11 +121,11 @@ class Draft:
             asked["where"] = " and ".join(conditions)
 
 
-def opened(path: Path, allowed: Callable[[str], Path]) -> Draft:
+def opened(path: Path, allowed: Callable[[str | os.PathLike[str]], Path]) -> Draft:
     """Return the draft of a table, or of a request's file that names one."""
     if not is_request_file(path):
         return Draft(path)
-    source, request = read_request(path)
+    source, request = read_request(path, allowed=allowed)
     if "://" in source:
         raise InputError(
             f"'{path.name}' reads a database on a server; measure it on the command line: intravar "

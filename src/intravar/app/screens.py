@@ -20,7 +20,7 @@ from intravar.app.places import OutsideError, key_of, plain_name
 from intravar.documents.sheet import with_figure
 from intravar.errors import InputError
 from intravar.publication.files import private_folder
-from intravar.writing import make_private, make_private_folder, write_private
+from intravar.writing import make_private, write_private
 
 EXAMPLE_FILE = "example.csv"
 MAKING = "Making the example"
@@ -67,7 +67,7 @@ async def upload(request: Request) -> Response:
 
 async def example(desk: Desk, form: QueryParams) -> Response:
     """Open the example's table."""
-    draft = desk.keep(Draft(desk.places.tables() / EXAMPLE_FILE))
+    draft = desk.keep(Draft(desk.places.uploads() / EXAMPLE_FILE))
     table = onward(f"/table/{draft.id}")
     return desk.begin(MAKING, lambda _: table, helper.example, target=draft.source)
 
@@ -148,18 +148,18 @@ async def measure(desk: Desk, form: QueryParams, draft: Draft) -> Response:
     if earlier := form.get("earlier"):  # its key gives the same pseudonyms
         key = private_folder(desk.result(earlier).folder) / "key.json"
     again = form.get("again")
-    out = desk.places.allowed(again) if again else desk.places.new_result(form.get("name", ""))
+    places = desk.places
+    out = places.same_result(again) if again else places.new_result(form.get("name", ""))
     return start(desk, draft, out, key)
 
 
 def start(desk: Desk, draft: Draft, out: Path, key: Path | None = None) -> Response:
     """Start the measurement of a draft, and lead to the screen that shows how it goes on."""
-    study = make_private_folder(desk.places.results / "studies") / f"{out.name}.toml"
+    study = desk.places.request_file(out)
     write_private(study, draft.request().to_toml(str(draft.source)).encode())
     command = ["measure", str(study), "--out", str(out)]
     command += [] if key is None else ["--key", str(key)]
-    log = desk.places.results / "logs" / f"{out.name}.log"
-    desk.start(Job(command, out, draft.expected, log, draft.id))
+    desk.start(Job(command, out, draft.expected, desk.places.log_file(out), draft.id))
     return onward("/run")
 
 
@@ -203,10 +203,9 @@ async def result(desk: Desk, form: QueryParams, result: Result) -> Response:
 
 async def page(desk: Desk, form: QueryParams, seal: str, file: str, result: Result) -> Response:
     """Show a published page; the address is sealed for its folder, see `guard`."""
-    path = result.folder / file
-    if not file.endswith(".html") or not path.is_file():
+    if not file.endswith(".html"):
         raise InputError(f"there is no page '{file}' in '{result.folder.name}'")
-    return FileResponse(desk.places.allowed(path), media_type="text/html")
+    return _handed(desk, result.folder / file)
 
 
 async def download(desk: Desk, form: QueryParams, what: str, result: Result) -> Response:
@@ -215,11 +214,11 @@ async def download(desk: Desk, form: QueryParams, what: str, result: Result) -> 
     if what not in DOWNLOADS:
         raise InputError(f"there is no download '{what}'; choose one of the list")
     if what == "toml":
-        return _handed(folder / REQUEST, "study.toml")
+        return _handed(desk, folder / REQUEST, "study.toml")
     path = folder / "report.html"
     if what != "html":
         path = (await wrap_future(desk.helper.ask(documents.write_files, folder, [what])))[0]
-    return _handed(path, f"{folder.name}.{what}")
+    return _handed(desk, path, f"{folder.name}.{what}")
 
 
 async def sheet(desk: Desk, form: QueryParams, result: Result) -> Response:
@@ -229,13 +228,17 @@ async def sheet(desk: Desk, form: QueryParams, result: Result) -> Response:
         raise InputError(f"there is nobody called '{physician}' in this result")
     out = desk.scratch / f"sheets-{plain_name(physician or 'all')}-{key_of(folder)[-40:]}"
     path = await wrap_future(desk.helper.ask(helper.sheets, folder, out, physician))
-    return _handed(path, path.name if physician else f"{folder.name} sheets.zip")
+    return _handed(desk, path, path.name if physician else f"{folder.name} sheets.zip")
 
 
-def _handed(path: Path, name: str) -> Response:
-    if not path.is_file():
+def _handed(desk: Desk, path: Path, name: str | None = None) -> Response:
+    """Hand over a file: for download under a name, or as a page to look at without one."""
+    allowed = desk.places.allowed(path, also=[desk.scratch])
+    if not allowed.is_file():
         raise InputError(f"'{path}' is not there; measure again")
-    return FileResponse(path, filename=name, content_disposition_type="attachment")
+    if name is None:
+        return FileResponse(allowed, media_type="text/html")
+    return FileResponse(allowed, filename=name, content_disposition_type="attachment")
 
 
 async def compare(desk: Desk, form: QueryParams) -> Response:

@@ -77,7 +77,7 @@ def make_app(places: Places, port: int, token: str) -> tuple[Guard, Desk]:
 
     It will listen on a port; the printed address bears the token.
     """
-    handled = (InputError, DefectError, WaitingError, OSError, Exception, 404, 405)
+    handled = (InputError, DefectError, WaitingError, OSError, Exception, 400, 404, 405)
     app = Starlette(routes=ROUTES, exception_handlers=dict.fromkeys(handled, _error_screen))
     guard = Guard(app, port, token)
     desk = Desk(places, guard.sealed)
@@ -90,7 +90,10 @@ async def _error_screen(request: Request, error: Exception) -> Response:
     if isinstance(error, WaitingError):
         return screen("waiting", 202, words=str(error), again=str(request.url))
     status, title, words = 500, "This should not have happened", str(error)
-    if isinstance(error, HTTPException):
+    if isinstance(error, HTTPException) and error.status_code == 400:
+        status, title = 400, "That did not work"
+        words = f"the form could not be read ({error.detail}); go back and send it again"
+    elif isinstance(error, HTTPException):
         status, title = 404, "Nothing is here"
         words = "there is no such screen; go back to the first one"
     elif isinstance(error, InputError):
@@ -149,11 +152,12 @@ def serve(
 
 def start_demo(desk: Desk) -> str:
     """Return the screen that shows the example, which is measured if it is not there."""
-    out = desk.places.results / DEMO
-    if (out / "report.html").is_file():
-        return f"/result/{key_of(out)}"
+    earlier = [each for each in desk.places.measurements() if each.folder.name == DEMO]
+    if earlier:
+        return f"/result/{key_of(earlier[0].folder)}"
 
-    path = desk.places.tables() / screens.EXAMPLE_FILE
+    out = desk.places.new_result(DEMO)
+    path = desk.places.uploads() / screens.EXAMPLE_FILE
     draft = desk.keep(Draft(path, {"physician": "physician", "decision": "decision"}))
 
     def started(_: None) -> Response:
