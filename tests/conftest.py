@@ -49,6 +49,14 @@ def _compiled_once(pytestconfig: pytest.Config) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _key_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Leave the user's own key of rounding alone: tests have another, and so do their processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("INTRAVAR_KEY_FILE", str(tmp_path_factory.mktemp("key") / "key.json"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _learned_on_disk(pytestconfig: pytest.Config) -> Iterator[None]:
     """Learn the same once for all files and processes, and for the next run."""
     # Lines that are counted must be run: then nothing of other runs is used.

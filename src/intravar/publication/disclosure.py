@@ -8,6 +8,7 @@ cannot be told from none; the share to two digits, with ends that follow from th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
@@ -37,8 +38,6 @@ from intravar.wording import Sentence
 if TYPE_CHECKING:
     from intravar.publication.joint import HiddenAcross
 
-#: What the secret of all physicians together is drawn for; nobody's name is empty.
-ALL = ""
 #: What is told of physicians where no figure may be read.
 FACTS = ("physician", "n_patients", "rate")
 UNREAD = "nothing may be read: see the verdict"
@@ -58,7 +57,7 @@ def published_of(
 ) -> Published:
     """Return what may be handed on of a measurement, physicians called by `names`.
 
-    From a name `secret` gives a number between 0 and 1 that nobody can tell, the same at every run;
+    From a text `secret` gives a number between 0 and 1 that nobody can tell, the same at every run;
     see :class:`intravar.publication.pseudonyms.Pseudonyms`. Without it there are no bands.
     """
     together = measurement.together
@@ -98,8 +97,7 @@ def _decision(
     if verdict not in UNRANKED and (ranked.few or ranked.wide):
         verdict, reasons = "group only", (words.said(FEW_SHOWN),)
     physicians = without_ranks(physicians, verdict)
-    phase = 0.5 if secret is None else secret(ALL)
-    group = published_group(measurement, main, phase)
+    group = published_group(measurement, main, rounding_point(measurement, "group", secret))
     reportable = physicians.filter(pl.col("reportable"))["physician"].to_list()
     n_patients = int(physicians["n_patients"].sum())
     strata: dict[str, Any] = {}
@@ -132,7 +130,9 @@ def _decision(
             published_check(measurement.check, several=across is not None),
             source=source_name(measurement.check.source),
             n_patients=n_patients,
-            decision_share=_share(measurement, main, phase),
+            decision_share=_share(
+                measurement, main, rounding_point(measurement, "decision share", secret)
+            ),
         ),
         diagnostics=published_diagnostics(measurement, scores, names),
         physicians=results.rows_of(physicians, PhysicianRow),
@@ -140,6 +140,24 @@ def _decision(
         **strata,
     )
     return without_figures(decision) if verdict == NOTHING else decision
+
+
+def rounding_point(
+    measurement: Measurement, figure: str, secret: Callable[[str], float] | None
+) -> float:
+    """Return the point, between 0 and 1, from which a figure over all patients is rounded.
+
+    It follows from the secret key and from the number of patients and decisions of every physician,
+    hidden ones included: the same data give the same point, whatever was asked of them, and other
+    data another one. See :mod:`intravar.publication.rounding_key`.
+    """
+    if secret is None:
+        return 0.5
+    scores = measurement.main.scores
+    names, n, n_for = hiding.names_of(scores), scores.n_patients.tolist(), scores.n_for.tolist()
+    panels = sorted(zip(names, n, n_for, strict=True))
+    # No name of a physician begins with this character.
+    return secret("\x00" + json.dumps([figure, panels]))
 
 
 def without_figures(decision: Decision) -> Decision:

@@ -4,7 +4,7 @@ A count of 1 to `smallest - 1` patients or events can point at a person; zero po
 Uncertainty across physicians and ranks are computed again from the scores that are shown, and from
 the middles of bands, and rounded. A hidden score is told as a band. There are two, and they
 overlap: at most 0.25, and 0.10 or more. A score between is told as the one or the other by a secret
-of the physician's own, drawn from the key of the pseudonyms. Were there one edge that everybody
+of the physician's own, drawn from the key of the rounding. Were there one edge that everybody
 knows, two publications that differ by one patient would tell the count of whoever crosses it.
 Between 0.10 and 0.25 lie at least two counts in any panel that gets a band, so that even who
 crosses tells no count. Where the panel's size is shown and the score is one of counted decisions,

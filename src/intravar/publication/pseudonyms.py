@@ -30,21 +30,28 @@ LENGTH = 8
 
 @dataclass(frozen=True)
 class Pseudonyms:
-    """A secret key, from which whoever knows a name knows the pseudonym, and these by name."""
+    """A secret key, from which whoever knows a name knows the pseudonym, and these by name.
+
+    Figures are rounded by a key of their own, which stays the same when pseudonyms change: see
+    :mod:`intravar.publication.rounding_key`. Without one it is the key of the pseudonyms.
+    """
 
     key: bytes
     by_name: dict[str, str]
+    rounding: bytes | None = None
 
     @classmethod
-    def of(cls, names: Iterable[str], key: bytes | None = None) -> Pseudonyms:
+    def of(
+        cls, names: Iterable[str], key: bytes | None = None, rounding: bytes | None = None
+    ) -> Pseudonyms:
         """Give every name a pseudonym."""
         listed = list(dict.fromkeys(names))
         secret = secrets.token_bytes(KEY_BYTES) if key is None else key
         by_name = {name: pseudonym(name, secret) for name in listed}
         if len(set(by_name.values())) == len(listed):
-            return cls(secret, by_name)
+            return cls(secret, by_name, rounding)
         if key is None:
-            return cls.of(listed)
+            return cls.of(listed, rounding=rounding)
         raise InputError(
             "two names get the same pseudonym under this key; measure with another one"
         )
@@ -58,7 +65,8 @@ class Pseudonyms:
         0.246
         """
         # What comes before the name keeps it apart from the pseudonym.
-        digest = hmac.new(self.key, b"secret\x00" + about.encode("utf-8"), hashlib.sha256).digest()
+        key = self.rounding or self.key
+        digest = hmac.new(key, b"secret\x00" + about.encode("utf-8"), hashlib.sha256).digest()
         return int.from_bytes(digest[:6], "big") / 2**48
 
     def as_json(self) -> str:
@@ -66,6 +74,7 @@ class Pseudonyms:
         content = {
             "what": "secret key of the pseudonyms, and the names behind them; keep it apart",
             "key": self.key.hex(),
+            "rounding": (self.rounding or self.key).hex(),
             # In the order of the pseudonyms.
             "physicians": dict(sorted((each, name) for name, each in self.by_name.items())),
         }
@@ -95,9 +104,23 @@ def readable(path: Path) -> bool:
 
 def read_key(path: Path) -> bytes:
     """Return the key of a key file."""
+    return _key_in(path, _read(path, "key"))
+
+
+def read_rounding_key(path: Path) -> bytes:
+    """Return the key by which the figures of a measurement were rounded, from its key file.
+
+    Earlier versions rounded by the key of the pseudonyms.
+    """
+    stored = _read(path, "rounding")
+    return read_key(path) if stored is None else _key_in(path, stored)
+
+
+def _key_in(path: Path, stored: Any) -> bytes:
+    """Return a key from what a key file holds."""
     key = b""
     with suppress(TypeError, ValueError):
-        key = bytes.fromhex(_read(path, "key"))
+        key = bytes.fromhex(stored)
     if len(key) < FEWEST_KEY_BYTES:
         raise _no_key_file(path)
     return key

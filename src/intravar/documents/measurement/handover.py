@@ -24,8 +24,15 @@ from intravar.measurement.result import Measurement
 from intravar.publication import files as stored
 from intravar.publication.disclosure import published_of
 from intravar.publication.explain import private_table
-from intravar.publication.pseudonyms import KEY_FILE, Addresses, Pseudonyms, read_key
+from intravar.publication.pseudonyms import (
+    KEY_FILE,
+    Addresses,
+    Pseudonyms,
+    read_key,
+    read_rounding_key,
+)
 from intravar.publication.results import Published
+from intravar.publication.rounding_key import rounding_key
 from intravar.tables import table_of
 from intravar.writing import Ledger, check_writable, make_folder, make_private, write_private
 
@@ -60,7 +67,8 @@ def write_measurement(
         Whether real names are written instead of pseudonyms.
     key
         Key of the pseudonyms, or key file of an earlier measurement. By default that of the
-        measurement which is there already, else a new one.
+        measurement which is there already, else a new one. Figures are rounded by the key in the
+        key file, or by one derived from the user's own key, which is the same in every folder.
     pairs_in_report
         Whether the page embeds the cases behind the scores; it is patient-level then.
     replace
@@ -80,8 +88,7 @@ def write_measurement(
     listed = pl.concat(tables).unique(maintain_order=True).to_list()
     before = stored.private_folder(path) / KEY_FILE
     key = before if key is None and before.is_file() else key
-    given = key if key is None or isinstance(key, bytes) else read_key(Path(key))
-    pseudonyms = Pseudonyms.of(listed, given)
+    pseudonyms = _pseudonyms(listed, key)
     names = {name: name for name in pseudonyms.by_name} if show_names else pseudonyms.by_name
     published = published_of(measurement, names, pseudonyms.secret)
     pairs = _pairs_for_page(measurement, published, names) if pairs_in_report else None
@@ -89,6 +96,16 @@ def write_measurement(
     public[REQUEST] = request.to_toml(from_folder(source, path)).encode()
     stored.write_folders(path, public, _private_files(measurement, pseudonyms))
     return published
+
+
+def _pseudonyms(names: Sequence[str], key: str | os.PathLike[str] | bytes | None) -> Pseudonyms:
+    """Return pseudonyms of names and the key of the rounding, by a key, a key file or neither."""
+    if key is None:
+        return Pseudonyms.of(names, rounding=rounding_key(names))
+    if isinstance(key, bytes):
+        return Pseudonyms.of(names, key)
+    path = Path(key)
+    return Pseudonyms.of(names, read_key(path), read_rounding_key(path))
 
 
 def from_folder(source: str, folder: Path) -> str | None:
