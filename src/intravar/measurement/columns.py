@@ -20,8 +20,9 @@ from intravar.wording import Words, declared_in
 #: When a column is shown in what is handed on: with every physician whose counts are not small;
 #: only with a reportable one; only where those who are not eligible are not few either; only where
 #: no small count follows from how many were decided for; only where neither contradictions nor
-#: agreements on cases seen twice are few; or only where neither close calls nor others are few.
-Shown = Literal["always", "reportable", "others", "rates", "repeats", "close"]
+#: agreements on cases seen twice are few; only where neither close calls nor others are few; or
+#: only where the pairs of several decisions do not tell who misses one.
+Shown = Literal["always", "reportable", "others", "rates", "repeats", "close", "pairs"]
 #: Formats, see :class:`intravar.tables.Column`: what one shows, those that follow show as well.
 _FORMATS = ("dense", "terminal", "paper", "page", "whole", "workbook")
 _TYPES = {"number": pl.Float64, "whole": pl.Int64, "text": pl.String, "truth": pl.Boolean}

@@ -430,5 +430,7 @@ def _reports(
             if name in confirmed:
                 notes.insert(0, "looks like a leak; confirmed as known before the decision")
             note = shortened("; ".join(filter(None, notes)), 100)
-        n_missing, n_distinct = column.values.null_count(), table[name].n_unique()
+        n_missing = column.values.null_count()
+        # A missing value is not a value: it would tell that there is one.
+        n_distinct = column.values.drop_nulls().n_unique()
         yield ColumnReport(name, column.kind, use, n_missing, n_distinct, note, **pooled)

@@ -1,5 +1,6 @@
 """What may be told of a check: in words and as JSON, without small counts and without names."""
 
+from collections.abc import Callable
 from statistics import median
 from typing import Any
 
@@ -8,7 +9,14 @@ import polars as pl
 
 from intravar.preparation.check import Check
 from intravar.preparation.prepare import ColumnReport
-from intravar.publication.hiding import few, is_small, part_is_safe, shown
+from intravar.publication.hiding import (
+    about_count,
+    few,
+    is_few,
+    is_small,
+    part_is_safe,
+    shown,
+)
 from intravar.publication.results import Check as PublishedCheck
 from intravar.publication.results import Column, DecisionColumn
 from intravar.publication.sentences import saying
@@ -20,6 +28,9 @@ MOST_DISTINCT = 100
 LARGE_TABLE = 20
 #: A number of rows that is not told.
 SOME = "some"
+
+#: Returns the secret point from which the count that is named is rounded.
+Point = Callable[[str], float]
 
 
 def check_lines(check: Check, *, several: bool = False) -> list[str]:
@@ -63,8 +74,14 @@ def _share_decided_for(check: Check) -> float:
     return check.panels.n_for / check.panels.n_patients
 
 
-def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
+def published_check(
+    check: Check, *, several: bool = False, point: Point | None = None
+) -> PublishedCheck:
     """Return what was found as it may be handed on, without small counts.
+
+    With a `point` counts of rows are rounded, as in every result that is written: two results that
+    differ by one patient do not tell whether a value of that patient is missing, or whether the
+    row was left out. Reasons for which few rows were left out are then not listed.
 
     With `several` decisions, how many miss one would follow by subtraction and is not told. The
     number of patients is of panels that may be shown, to the nearest ten: an exact total beside a
@@ -86,14 +103,10 @@ def published_check(check: Check, *, several: bool = False) -> PublishedCheck:
         decision=DecisionColumn(*prepared.decision),
         decision_share=round(_share_decided_for(check), 2) if safe else None,
         covariates=tuple(prepared.covariates),
-        columns=column_rows(check, several=several),
+        columns=column_rows(check, several=several, point=point),
         missing_policy=check.request.missing,
-        missing=_missing_line(check, several=several),
-        dropped=tuple(
-            f"{_counted(check, count, several=several)} rows because "
-            f"{check.request.words.fill(reason)}"
-            for reason, count in prepared.dropped.items()
-        ),
+        missing=_missing_line(check, several=several, point=point),
+        dropped=_dropped_lines(check, several=several, point=point),
         leaks={leak.column: leak.why for leak in prepared.leaks},
         questions=tuple(check.request.words.said(each) for each in check.questions),
         method=check.method,
@@ -122,7 +135,9 @@ def unmeasurable(check: Check, names: dict[str, str] | None = None) -> list[dict
     return rows
 
 
-def column_rows(check: Check, *, several: bool = False) -> tuple[Column, ...]:
+def column_rows(
+    check: Check, *, several: bool = False, point: Point | None = None
+) -> tuple[Column, ...]:
     """Return one row per column: its use, kind, missing values and a note."""
     whole, said = check.prepared.n_rows, check.request.words.said
     return tuple(
@@ -130,7 +145,14 @@ def column_rows(check: Check, *, several: bool = False) -> tuple[Column, ...]:
             column=each.column,
             use=each.use,
             kind=each.kind,
-            missing=_counted(check, each.n_missing or 0, several=several, whole=whole),
+            missing=_counted(
+                check,
+                each.n_missing or 0,
+                f"missing {each.column}",
+                several=several,
+                whole=whole,
+                point=point,
+            ),
             distinct=f"{MOST_DISTINCT}+"
             if (each.n_distinct or 0) >= MOST_DISTINCT
             else each.n_distinct,
@@ -159,12 +181,36 @@ def _pooled_note(check: Check, column: ColumnReport, several: bool) -> str:
     return f"{levels}, which predictions tell apart" if column.many_levels else levels
 
 
-def _counted(check: Check, count: int, *, several: bool, whole: int | None = None) -> str:
+def _counted(
+    check: Check,
+    count: int,
+    name: str,
+    *,
+    several: bool,
+    whole: int | None = None,
+    point: Point | None = None,
+) -> str:
     """Write a number of rows: of several decisions whether there are any, else a safe count."""
     smallest = check.request.smallest_cell
-    if several and count and smallest > 1:
-        return SOME
-    return shown(count, smallest, whole)
+    if several and smallest > 1:
+        told_as_none = count == 0 if point is None else is_few(count, smallest)
+        if not told_as_none:
+            return SOME
+    if point is None:
+        return shown(count, smallest, whole)
+    # Rows that are left out change no panel: the count itself moves the point.
+    return about_count(count, point(f"{name} {count}"), smallest, whole)
+
+
+def _dropped_lines(check: Check, *, several: bool, point: Point | None) -> tuple[str, ...]:
+    """Say how many rows were left out and why; published, only the reasons of more than few."""
+    lines = []
+    for reason, count in check.prepared.dropped.items():
+        if point is not None and is_few(count, check.request.smallest_cell):
+            continue
+        rows = _counted(check, count, f"dropped {reason}", several=several, point=point)
+        lines.append(f"{rows} rows because {check.request.words.fill(reason)}")
+    return tuple(lines)
 
 
 def _share_in_words(check: Check, share: float | None) -> str:
@@ -202,15 +248,24 @@ def _panel_lines(check: Check) -> list[str]:
     return [say("panels", low=low, high=high, middle=middle)]
 
 
-def _missing_line(check: Check, *, several: bool = False) -> str:
+def _missing_line(check: Check, *, several: bool = False, point: Point | None = None) -> str:
     policy, filled = check.request.missing, check.prepared.filled
     say, smallest = saying("missing", check.request.words), check.request.smallest_cell
     if policy == "drop":
         dropped = check.prepared.dropped.get("a covariate is missing", 0)
-        return say("drop", n=_counted(check, dropped, several=several))
+        return say("drop", n=_counted(check, dropped, "rows", several=several, point=point))
+    if point is not None and smallest > 1:
+        filled = {name: count for name, count in filled.items() if not is_few(count, smallest)}
+        if not filled:
+            return say("few", few=few(smallest))
     if not filled:
         return say("none")
-    few = several or any(is_small(count, smallest) for count in filled.values())
-    count = SOME if few else f"{sum(filled.values()):,}"
+    if several or any(is_small(count, smallest) for count in filled.values()):
+        count = SOME
+    elif point is None:
+        count = f"{sum(filled.values()):,}"
+    else:
+        cells = sum(filled.values())
+        count = about_count(cells, point(f"cells {cells}"), smallest)
     columns = f"{len(filled)} {agree(len(filled), 'covariate', 'covariates')}"
     return say("indicator" if policy == "indicator" else "impute", n=count, columns=columns)

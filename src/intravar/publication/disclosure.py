@@ -127,7 +127,11 @@ def _decision(
         warnings=tuple(measurement.warnings),
         seconds={name: round(value) for name, value in measurement.seconds.items()},
         check=replace(
-            published_check(measurement.check, several=across is not None),
+            published_check(
+                measurement.check,
+                several=across is not None,
+                point=partial(rounding_point, measurement, secret=secret),
+            ),
             source=source_name(measurement.check.source),
             n_patients=n_patients,
             decision_share=_share(
@@ -185,6 +189,7 @@ def _scores_by_method(
         blurred, hide["repeats"] = published_repeats(repeats.scores, main.n_patients, smallest)
     if across is not None:
         parts.append(across.parts)
+        hide["pairs"] = across.parts.size
         hide["repeats"] = hide.get("repeats", across.repeats) | across.repeats
     if measurement.location is not None:
         learned = measurement.check.prepared.observed

@@ -70,7 +70,8 @@ def _known(
     size = np.where(hidden.size, hiding.FEWEST_PATIENTS, scores.n_patients)
     if evidence.caliper is not None:
         in_pairs = 2 * evidence.trials(scores.n_patients)
-        size = np.where(hidden.size & ~hidden.score, in_pairs, size)
+        known_pairs = hidden.size & ~hidden.score & ~published.pairs_are_hidden
+        size = np.where(known_pairs, in_pairs, size)
     size = np.where(hidden.size & (hidden.least == 0), (published.smallest_cell + 1) // 2, size)
     fall = scores.columns.get("fall", np.zeros(len(size)))
     low, high = scores.identified or (scores.discordance - fall, scores.discordance)

@@ -66,6 +66,51 @@ def shown(count: int, smallest: int = SMALLEST_CELL, whole: int | None = None) -
     return f"{count:,}"
 
 
+#: Counts of rows are rounded to a multiple of this that is no finer than what two dozen rows move.
+ROWS_STEP = 5
+
+
+def about_count(
+    count: int, point: float, smallest: int = SMALLEST_CELL, whole: int | None = None
+) -> str:
+    """Write a count of rows so that one row more or less does not show.
+
+    Parameters
+    ----------
+    count
+        Rows of a table.
+    point
+        Secret point of rounding between 0 and 1; another one for other data. With a known point, or
+        the same for both, a count that crosses an edge would tell that the added row is counted.
+        Even somebody who knows the count of all other rows finds out at most once in two dozen.
+    smallest
+        Smallest count that may be shown.
+    whole
+        All rows, if the rest must not be told either.
+
+    Returns
+    -------
+    str
+        Zero is told as few counts are.
+
+    Examples
+    --------
+    >>> about_count(494, 0.2), about_count(494, 0.9), about_count(0, 0.2)
+    ('about 475', 'about 500', 'at most 11')
+    >>> about_count(12_345, 0.5), about_count(495, 0.5, whole=500)
+    ('about 12,000', 'all but at most 11')
+    """
+    if smallest <= 1:
+        return f"{count:,}"
+    if is_few(count, smallest):
+        return few(smallest)
+    if whole is not None and is_few(whole - count, smallest):
+        return f"all but {few(smallest)}"
+    finest = ROWS_STEP * math.ceil(moved(1, smallest) / ROWS_STEP)
+    step = max(finest, 10 ** (len(str(count)) - 2))
+    return f"about {max(step * round(count / step + point - 0.5), finest):,}"
+
+
 def part_is_safe(part: int, whole: int, smallest: int = SMALLEST_CELL) -> bool:
     """Tell whether a part of a known whole may be shown: neither it nor the rest is small."""
     return not is_small(part, smallest) and not is_small(whole - part, smallest)
@@ -295,14 +340,20 @@ def band_of(
     return Band(0.0, TO) if max(score, largest) <= TO else None
 
 
+#: Columns that are rounded to fewer digits where the number of pairs is hidden.
+PAIRS_COARSE = ("discordance", "low", "high", "shrunken", "reliability")
+PAIRS_DIGITS = 2
+
+
 @dataclass(frozen=True, eq=False)
 class PublishedScores:
     """What may be published of the scores of a method.
 
     A size or a rate that one of the methods `beside` hides, all hide. `hide` tells of whom cases
     seen twice ("repeats") and close calls ("close") are hidden, because these, or the others, are
-    few; of everybody where it tells nothing. The secret of a physician, between 0 and 1, says which
-    of two bands a score between them is told as; without `secrets` there are no bands.
+    few; of everybody where it tells nothing. It also tells of whom the number of "pairs" is hidden.
+    The secret of a physician, between 0 and 1, says which of two bands a score between them is told
+    as; without `secrets` there are no bands.
     """
 
     scores: Scores
@@ -323,6 +374,12 @@ class PublishedScores:
             np.any([getattr(each, name) for each in every], axis=0) for name in ("size", "rate")
         )
         return replace(own, size=size, rate=rate, least=np.min([each.least for each in every], 0))
+
+    @cached_property
+    def pairs_are_hidden(self) -> BoolArray:
+        """Whose number of pairs would tell, beside that of another decision, how many miss one."""
+        nobody = np.zeros(len(self.hidden.size), dtype=np.bool_)
+        return self.hide.get("pairs", nobody) if self.evidence.of_pairs else nobody
 
     @cached_property
     def measured(self) -> IntArray:
@@ -381,6 +438,7 @@ class PublishedScores:
             "rates": reported & ~hidden.rate & ~hidden.size,
             "repeats": ~self.hide.get("repeats", everybody) & ~hidden.size,
             "close": reported & ~self.hide.get("close", everybody),
+            "pairs": ~self.pairs_are_hidden,
         }
         shown = {may: [each.name for each in COLUMNS if each.shown == may] for may in allowed}
         if self.scores.most < 1:  # reliability depends on the size alone
@@ -388,6 +446,13 @@ class PublishedScores:
         places = pl.DataFrame({"at": np.arange(len(everybody))})
         placed = places.join(results, on="at", how="left", maintain_order="left").drop("at")
         reasons = [self.barred.get(at, (None, None))[1] for at in range(len(everybody))]
+        # Three digits of a share and of its interval would tell the number of pairs.
+        coarse_columns = [name for name in PAIRS_COARSE if name in placed.columns]
+        placed = placed.with_columns(
+            pl.when(pl.Series(self.pairs_are_hidden))
+            .then(pl.col(coarse_columns).round(PAIRS_DIGITS))
+            .otherwise(pl.col(coarse_columns))
+        )
         return placed.with_columns(
             *(pl.when(pl.Series(may)).then(pl.col(shown[name])) for name, may in allowed.items()),
             *(

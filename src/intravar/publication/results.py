@@ -92,7 +92,7 @@ class PhysicianRow(_Banded):
     contradiction_low: Annotated[float | None, RULES.repeats]
     contradiction_high: Annotated[float | None, RULES.repeats]
     n_repeats: Annotated[int | None, RULES.repeats]
-    n_pairs: Annotated[int | None, RULES.always]
+    n_pairs: Annotated[int | None, RULES.pairs]
     reliability: Annotated[float | None, RULES.always]
     rank: Annotated[float | None, RULES.reportable]
     rank_low: Annotated[int | None, RULES.reportable]
@@ -108,7 +108,7 @@ class MethodRow(Record):
     physician: Annotated[str, RULES.pseudonym]
     score: Annotated[float | None, RULES.reportable]
     scale: Annotated[str, "what the method measures"]
-    n_pairs: Annotated[int | None, RULES.always]
+    n_pairs: Annotated[int | None, RULES.pairs]
     reason: Annotated[str | None, RULES.always]
 
 
@@ -370,7 +370,7 @@ class Column(Record):
     column: Annotated[str, RULES.column]
     use: Annotated[str, "one of a few words"]
     kind: Annotated[str | None, "one of a few words"]
-    missing: Annotated[str, "a range where it, or the rest, is small"]
+    missing: Annotated[str, RULES.rows]
     distinct: Annotated[str | int | None, "100 at the most"]
     note: Annotated[str, "what was done to the column; no count below the smallest"]
 
@@ -402,8 +402,8 @@ class Check(Record):
     covariates: Annotated[tuple[str, ...], RULES.column]
     columns: tuple[Column, ...]
     missing_policy: Annotated[str, RULES.asked]
-    missing: Annotated[str, "'some' where a part of it is small"]
-    dropped: Annotated[tuple[str, ...], "a range where it is small"]
+    missing: Annotated[str, RULES.rows]
+    dropped: Annotated[tuple[str, ...], f"{RULES.rows}; reasons of few rows are not listed"]
     leaks: Annotated[Mapping[str, str], "by column, why it is suspicious; two digits at the most"]
     questions: Annotated[tuple[str, ...], "how rows were selected; no counts"]
     method: Annotated[str, RULES.asked]
