@@ -45,6 +45,11 @@ UNREAD = "nothing may be read: see the verdict"
 FEW_SHOWN = Sentence(
     "the figures of single {deciders} that may be shown are too few, or too uncertain, to rank them"
 )
+#: Why figures of all physicians are rounded coarsely.
+DOMINATED = Sentence(
+    "one {decider}, whose figure is not published, makes up most of the figures of all {deciders}; "
+    "these are rounded to 10 of 100, or left out, so that they do not reveal that figure"
+)
 #: What is then told of a decision.
 KEPT = (
     *("decision", "verdict", "verdict_reasons", "method", "claim", "compared"),
@@ -120,11 +125,11 @@ def _decision(
         barred_by=tuple(sorted({limit for limit, _ in main.barred.values()})),
         n_patients_shown=n_patients,
         group=group,
-        location=published_location(measurement),
-        unrecorded=published_unrecorded(measurement, group),
+        location=published_location(measurement, dominated=main.dominated),
+        unrecorded=None if main.dominated else published_unrecorded(measurement, group),
         rule=published_rule(measurement.rule, measurement.request.smallest_cell),
         own_rules=published_own_rules(measurement, set(reportable), names),
-        warnings=tuple(measurement.warnings),
+        warnings=(*measurement.warnings, *([words.said(DOMINATED)] if main.dominated else ())),
         seconds={name: round(value) for name, value in measurement.seconds.items()},
         check=replace(
             published_check(
@@ -213,7 +218,7 @@ def _share(measurement: Measurement, published: PublishedScores, phase: float) -
     one; rounded from a secret point to what two dozen patients move it does not.
     """
     scores, evidence = measurement.main.scores, measurement.main.evidence
-    step = step_over_all(measurement)
+    step = step_over_all(measurement, dominated=published.dominated)
     represented = evidence.represented(scores.n_patients)
 
     def share_of(rows: IntArray | slice, decided_for: int, n: int) -> float:
@@ -222,7 +227,7 @@ def _share(measurement: Measurement, published: PublishedScores, phase: float) -
             return decided_for / n
         return float(represented[rows] @ evidence.rate[rows] / represented[rows].sum())
 
-    if step <= FINE and (whole := int(scores.n_patients.sum())):
+    if (step <= FINE or published.dominated) and (whole := int(scores.n_patients.sum())):
         share = share_of(slice(None), int(scores.n_for.sum()), whole)
         return hiding.coarse(share, max(step, 0.01), phase)
     decided_for = int(scores.n_for[published.measured].sum())
@@ -287,12 +292,15 @@ def published_own_rules(
     return results.rows_of(rows.sort("physician", maintain_order=True), results.OwnRule)
 
 
-def published_location(measurement: Measurement) -> results.Location | None:
+def published_location(
+    measurement: Measurement, *, dominated: bool = False
+) -> results.Location | None:
     """Return close calls and kinds of patients; kinds in which few were decided one way are not."""
     measured, smallest = measurement.location, measurement.request.smallest_cell
     if measured is None:
         return None
-    rounded = partial(hiding.coarse, step=max(step_over_all(measurement), 0.01))
+    step = step_over_all(measurement, dominated=dominated)
+    rounded = partial(hiding.coarse, step=max(step, 0.01))
     kinds = measured.kinds.select("when", "patients", "discordance", "level", "n_for", "n_patients")
     shown = tuple(
         results.KindOfPatients(when, *map(rounded, shares))

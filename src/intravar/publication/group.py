@@ -124,7 +124,8 @@ def published_group(
 
     Figures over everybody are rounded from the secret `phase`; the mean and the spread are told as
     far as they follow from what is shown of each where their steps would be too coarse. Where the
-    figures of all physicians are shown, the mean is that of the table: no secret moves it.
+    figures of all physicians are shown, the mean is that of the table: no secret moves it. Where
+    one physician whose figure is not shown makes up that of all, it is rounded coarsely.
     """
     request, main = measurement.request, measurement.main
     smallest, group = request.smallest_cell, measurement.group
@@ -133,14 +134,15 @@ def published_group(
     if group is None:
         return None
     whole = group if measurement.group is None else measurement.group
-    digits, step = group_digits(smallest), step_over_all(measurement)
+    dominated = published.dominated
+    digits, step = group_digits(smallest), step_over_all(measurement, dominated=dominated)
     limit, public = main.evidence.upper_limit, all_are_shown(published)
     fine = smallest > 1 and step <= FINE and not public
     basis = whole if fine or public else group
     mean = hiding.rounded_figure(
         (basis.discordance, basis.low, basis.high),
-        max(step if fine else 0.0, 10.0**-digits),
-        phase if fine else None,
+        max(step if fine or dominated else 0.0, 10.0**-digits),
+        phase if fine or dominated else None,
         most=MOST_DISCORDANCE if limit else None,
     )
     spread, explained, contradiction, rest = Figure(), None, None, None
@@ -152,6 +154,7 @@ def published_group(
         explained = hiding.rounded_figure(ends, max(step, 0.01), phase)
     if (repeats := measurement.repeats) is not None:
         contradiction, rest = self_contradiction(repeats, main.scores)
+        digits = 1 if dominated else digits
     with_rate, with_half = with_rates(main.scores.take(published.measured)) or (None, None)
     return Group(
         discordance=mean,
@@ -240,10 +243,14 @@ def rounded_spread(
     return Figure(*(round(each, 6) for each in (spread, low, high)))
 
 
-def step_over_all(measurement: Measurement) -> float:
-    """Return the step to which figures over all patients are rounded."""
+def step_over_all(measurement: Measurement, *, dominated: bool = False) -> float:
+    """Return the step to which figures over all patients are rounded.
+
+    It is coarse where they are `dominated` by one physician whose figure is not published.
+    """
     n = int(measurement.main.scores.n_patients.sum())
-    return hiding.coarse_step(n, measurement.request.smallest_cell)
+    step = hiding.coarse_step(n, measurement.request.smallest_cell)
+    return max(step, hiding.DOMINATED_STEP) if dominated else step
 
 
 def published_noise(noise: MeasuredNoise | None, step: float) -> Noise | None:

@@ -116,6 +116,46 @@ def part_is_safe(part: int, whole: int, smallest: int = SMALLEST_CELL) -> bool:
     return not is_small(part, smallest) and not is_small(whole - part, smallest)
 
 
+#: From this share on one physician makes up a figure of all: the others, with discordances of 0 to
+#: 0.5, move it by 0.1 at most, so that it is within 0.1 of the physician's own.
+DOMINANT = 0.8
+#: Figures of all physicians that one makes up are rounded to this, which is as coarse as that.
+DOMINATED_STEP = 0.1
+
+
+def is_dominated(
+    patients: IntArray | FloatArray, discordance: FloatArray, published: BoolArray
+) -> bool:
+    """Tell whether one physician, whose own figure is not published, makes up that of all.
+
+    The physician has most of the patients, or nearly all of the discordance: whoever knows or
+    guesses that of the others, colleagues for example, would work out the physician's own.
+
+    Parameters
+    ----------
+    patients, discordance
+        Of every physician; those without a discordance do not count.
+    published
+        Whose own discordance is published. These reveal nothing more in a figure of all.
+
+    Examples
+    --------
+    >>> patients, discordance = np.array([900, 50, 50]), np.array([0.1, 0.2, 0.2])
+    >>> is_dominated(patients, discordance, np.array([False, True, True]))
+    True
+    >>> is_dominated(patients, discordance, np.array([True, False, False]))
+    False
+    """
+    counted = np.isfinite(discordance) & (patients > 0)
+    weight = np.where(counted, patients, 0.0)
+    for contribution in (weight, weight * np.where(counted, discordance, 0.0)):
+        total = float(contribution.sum())
+        largest = float(np.max(contribution, initial=0.0, where=counted & ~published))
+        if total > 0 and largest >= DOMINANT * total:
+            return True
+    return False
+
+
 #: Digits of a published fraction; more would tell apart what is meant to look the same.
 DIGITS = 3
 #: To one of these figures over many patients are rounded.
@@ -465,6 +505,15 @@ class PublishedScores:
             pl.when(pl.Series(~hidden.size)).then(pl.Series("n_patients", self.scores.n_patients)),
             pl.col("reportable").fill_null(value=False),
             pl.coalesce("reason", pl.Series(reasons, dtype=pl.String)),
+        )
+
+    @cached_property
+    def dominated(self) -> bool:
+        """Whether a physician whose figure is not published makes up that of all."""
+        published = self.table["discordance"].is_not_null().to_numpy()
+        scores = self.scores
+        return self.smallest_cell > 1 and is_dominated(
+            scores.n_patients, scores.discordance, published
         )
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,14 @@ def published_subgroups(
         fields["changes"] += rows_of(changes, ChangeRow)
         periods = measurement.periods if stratified_by == "period" else None
         noise = {} if periods is None else dict(zip(strata.names, periods.noise, strict=True))
-        compared = published_strata(strata, smallest, hidden=bool(hidden), noise=noise, claim=claim)
+        compared = published_strata(
+            strata,
+            smallest,
+            hidden=bool(hidden),
+            dominated=dominated_strata(strata, hidden, smallest),
+            noise=noise,
+            claim=claim,
+        )
         if periods is None:
             lines = strata_lines(compared, words.label(str(request.by)), words, claim)
             fields["by"] = replace(compared, lines=tuple(lines))
@@ -105,23 +112,43 @@ def unsafe_physicians(
     return unsafe
 
 
+def dominated_strata(strata: MeasuredStrata, hidden: Collection[str], smallest: int) -> set[str]:
+    """Return the strata whose figures one of the `hidden` physicians makes up."""
+    if smallest <= 1:
+        return set()
+    cells = strata.cells.with_columns(
+        pl.col("stratum").cast(pl.String),
+        published=~pl.col("physician").cast(pl.String).is_in(sorted(hidden)),
+    )
+    return {
+        name
+        for (name,), cell in cells.group_by("stratum")
+        if hiding.is_dominated(
+            *(cell[column].to_numpy() for column in ("n_patients", "discordance", "published"))
+        )
+    }
+
+
 def published_strata(
     strata: MeasuredStrata,
     smallest: int,
     *,
     hidden: bool = False,
+    dominated: Collection[str] = (),
     noise: Mapping[str, MeasuredNoise | None] | None = None,
     claim: str = "about",
 ) -> Strata:
     """Return subgroups or periods as they may be handed on, periods with the noise of each.
 
-    Strata in which few were decided one way are left out; if it is one alone, the smallest of the
+    Strata in which few were decided one way are left out, and those that are `dominated` by one
+    physician whose strata are not shown; if it is one alone, the smallest of the
     others as well, so that it does not follow from the whole. Those that are shown are compared
     with each other alone. Figures are rounded more coarsely where somebody's strata are `hidden`.
     """
     rows, n = strata.levels.to_dicts(), strata.levels["n_patients"].to_numpy()
     n_for = np.rint(strata.levels["rate"].to_numpy() * n)
     few = hiding.any_few(smallest, n_for, n - n_for)
+    few = few | strata.levels["stratum"].cast(pl.String).is_in(sorted(dominated)).to_numpy()
     shown = [row for row, hide in zip(rows, few, strict=True) if not hide]
     if len(shown) == len(rows) - 1:
         shown.remove(min(shown, key=lambda row: int(row["n_patients"])))
