@@ -16,7 +16,7 @@ from intravar.errors import InputError
 from intravar.measurement.columns import typed
 from intravar.publication.compare import TOGETHER, _step_of_mean, compare_each
 from intravar.publication.files import files_of, parquet_bytes, read_published, write_folders
-from intravar.publication.group import FINE
+from intravar.publication.policy import FINE
 from intravar.publication.pseudonyms import Pseudonyms
 from intravar.publication.results import Figure, Group, Noise, PhysicianRow, rows_of
 from intravar.tables import Table

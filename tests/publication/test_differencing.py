@@ -17,13 +17,8 @@ from intravar.inference import discordance_interval, rank_normal, ranking, share
 from intravar.measurement.columns import COLUMNS
 from intravar.measurement.scores import Scores
 from intravar.publication.group import group_of_shown
-from intravar.publication.hiding import (
-    FROM,
-    TO,
-    PublishedScores,
-    band_of,
-    is_small,
-)
+from intravar.publication.hiding import PublishedScores, band_of
+from intravar.publication.policy import FROM, TO, is_small
 from intravar.publication.results import Band
 
 #: Secrets and points of rounding that the attacker, who knows none, tries.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import intravar
 from intravar.measurement.result import Measurement
 from intravar.publication.disclosure import published_of
-from intravar.publication.hiding import DOMINANT, DOMINATED_STEP, is_dominated
+from intravar.publication.policy import DOMINANT, DOMINATED_STEP, is_dominated
 from intravar.publication.results import Published
 from intravar.publication.strata import dominated_strata, published_strata
 
@@ -72,6 +72,7 @@ def test_the_reason_is_published(measured: Measurement) -> None:
     found = published(measured, 0.004).first
     assert any("makes up most of the figures" in line for line in found.warnings)
     assert found.group is not None
+    assert found.group.dominated
     assert found.group.noise is None
     assert found.unrecorded is None
     value = found.group.discordance.value

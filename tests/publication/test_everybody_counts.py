@@ -14,14 +14,9 @@ from intravar.inference import discordance_interval, rank_normal, ranking
 from intravar.inference.group import Group, group_of
 from intravar.measurement.scores import Scores, result_table
 from intravar.measurement.sentences import differences_sentence
-from intravar.publication.group import (
-    FINE,
-    group_of_shown,
-    published_noise,
-    rounded_spread,
-    spread_steps,
-)
-from intravar.publication.hiding import STEPS, PublishedScores, upwards
+from intravar.publication.group import group_of_shown, published_noise, rounded_spread, spread_steps
+from intravar.publication.hiding import PublishedScores, upwards
+from intravar.publication.policy import FINE, STEPS
 
 
 def counted(n: list[int], decided_for: list[int]) -> Scores:

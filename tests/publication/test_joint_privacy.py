@@ -25,13 +25,13 @@ from intravar.measurement.verdict import Verdict
 from intravar.measurement.wider.several import Together
 from intravar.publication.disclosure import published_of
 from intravar.publication.files import files_of, tables_of
-from intravar.publication.hiding import is_few, is_small
 from intravar.publication.joint import (
     combinations_of,
     joint_band,
     may_be_shown,
     published_joint,
 )
+from intravar.publication.policy import is_few, is_small
 from intravar.publication.results import Decision, Joint, Published
 from intravar.publication.sentences import NO_RANGE, NOT_SHOWN, joint_lines
 

@@ -24,12 +24,8 @@ from intravar.publication import hiding
 from intravar.publication.checks import published_check, unmeasurable
 from intravar.publication.disclosure import published_of, without_small_bins
 from intravar.publication.files import read_published
-from intravar.publication.hiding import (
-    PublishedScores,
-    is_few,
-    is_small,
-    part_is_safe,
-)
+from intravar.publication.hiding import PublishedScores
+from intravar.publication.policy import is_few, is_small, part_is_safe
 from intravar.publication.pseudonyms import Pseudonyms
 
 pytestmark = pytest.mark.usefixtures("learned_once")

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ def measured(table: pl.DataFrame) -> Measurement:
 
 
 @pytest.fixture
-def another_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def another_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "another" / "key.json"
     monkeypatch.setenv(VARIABLE, str(path))
     return path

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from intravar.inference.contrasts import Effects
 from intravar.measurement.wider.strata import Strata, strata_of
-from intravar.publication.hiding import is_few, is_small
+from intravar.publication.policy import is_few, is_small
 from intravar.publication.strata import published_strata, strata_tables, unsafe_physicians
 
 COLUMNS = ("decision", "own", "pooled", "code", "stratum")

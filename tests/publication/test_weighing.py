@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from intravar.estimators.evidence import Decisions, Predictions, with_n_apart
 from intravar.observed import Observed
 from intravar.publication.disclosure import published_own_rules
-from intravar.publication.hiding import is_few
+from intravar.publication.policy import is_few
 from intravar.publication.results import OwnRule
 
 SHOWN = {"A": "P-1", "B": "P-2"}

@@ -9,23 +9,19 @@ import polars as pl
 
 from intravar.preparation.check import Check
 from intravar.preparation.prepare import ColumnReport
-from intravar.publication.hiding import (
-    about_count,
-    few,
+from intravar.publication.hiding import about_count, few, shown
+from intravar.publication.policy import (
+    LARGE_TABLE,
+    MOST_DISTINCT,
     is_few,
     is_small,
     part_is_safe,
-    shown,
 )
 from intravar.publication.results import Check as PublishedCheck
 from intravar.publication.results import Column, DecisionColumn
 from intravar.publication.sentences import saying
 from intravar.wording import agree
 
-#: Different values beyond which their number comes close to that of the rows.
-MOST_DISTINCT = 100
-#: Times the smallest count that is shown from which on all but so few patients are nearly all.
-LARGE_TABLE = 20
 #: A number of rows that is not told.
 SOME = "some"
 

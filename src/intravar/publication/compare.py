@@ -22,8 +22,8 @@ from intravar.inference.intervals import LEVEL, Interval
 from intravar.measurement.sentences import SEEN_BY_TWO, WHY_DIFFERENT
 from intravar.publication import files
 from intravar.publication.explain import chosen_decision, private_table
-from intravar.publication.group import FINE, GROUP_DIGITS
-from intravar.publication.hiding import FEWEST_PATIENTS, coarse_step, fraction
+from intravar.publication.hiding import coarse_step, fraction
+from intravar.publication.policy import DOMINATED_STEP, FEWEST_PATIENTS, FINE, GROUP_DIGITS
 from intravar.publication.pseudonyms import KEY_FILE, read_key, read_names, readable
 from intravar.publication.results import Decision, Figure, JointRow, Published, frame_of
 from intravar.publication.sentences import SURE, comparable_parts, saying
@@ -242,7 +242,9 @@ def _together(pair: _Pair) -> Comparison:
 def _step(decisions: Sequence[Decision], request: Request, weight: int = 1) -> float:
     """Return the step to which figures over all patients were rounded, or a coarser one."""
     n = min(each.n_patients_shown for each in decisions)
-    return coarse_step(n, request.smallest_cell, weight=weight, finest=10.0**-GROUP_DIGITS)
+    step = coarse_step(n, request.smallest_cell, weight=weight, finest=10.0**-GROUP_DIGITS)
+    dominated = any(each.group is not None and each.group.dominated for each in decisions)
+    return max(step, DOMINATED_STEP) if dominated else step
 
 
 def _step_of_mean(decision: Decision, request: Request) -> float:
@@ -257,7 +259,10 @@ def _step_of_mean(decision: Decision, request: Request) -> float:
     known = [row.reportable or row.reliability is not None for row in decision.physicians]
     sizes = np.array([row.n_patients or FEWEST_PATIENTS for row in decision.physicians])
     hidden = float(sizes[~np.array(known)].sum() / sizes.sum())
-    return max(FINE, 10.0**-GROUP_DIGITS + hidden * MOST_DISCORDANCE / 2)
+    secrets = 10.0**-GROUP_DIGITS + hidden * MOST_DISCORDANCE / 2
+    if decision.group is not None and decision.group.dominated:
+        return step + secrets
+    return max(FINE, secrets)
 
 
 def _changed(

@@ -29,8 +29,9 @@ from intravar.measurement.verdict import NOTHING, UNRANKED
 from intravar.publication import hiding, results
 from intravar.publication.checks import published_check
 from intravar.publication.files import source_name
-from intravar.publication.group import FINE, group_digits, published_group, step_over_all
+from intravar.publication.group import group_digits, published_group, step_over_all
 from intravar.publication.hiding import PublishedScores
+from intravar.publication.policy import FINE, is_small, part_is_safe
 from intravar.publication.results import Decision, PhysicianRow, Published
 from intravar.publication.sentences import unrecorded_line
 from intravar.wording import Sentence
@@ -232,7 +233,7 @@ def _share(measurement: Measurement, published: PublishedScores, phase: float) -
         return hiding.coarse(share, max(step, 0.01), phase)
     decided_for = int(scores.n_for[published.measured].sum())
     n = int(scores.n_patients[published.measured].sum())
-    if not n or not hiding.part_is_safe(decided_for, n, measurement.request.smallest_cell):
+    if not n or not part_is_safe(decided_for, n, measurement.request.smallest_cell):
         return None
     return hiding.fraction(share_of(published.measured, decided_for, n), 2)
 
@@ -256,9 +257,9 @@ def published_rule(rule: SuggestedRule, smallest: int) -> results.Rule:
 
     def leaf(when: str, n_patients: int, n_for: int) -> results.Leaf:
         about, share = hiding.two_digits(n_patients), n_for / n_patients
-        if hiding.part_is_safe(n_for, n_patients, smallest):
+        if part_is_safe(n_for, n_patients, smallest):
             return results.Leaf(when, about, hiding.fraction(share, 2), f"{100 * share:.0f} %")
-        few = "nearly none" if hiding.is_small(n_for, smallest) else "nearly all"
+        few = "nearly none" if is_small(n_for, smallest) else "nearly all"
         return results.Leaf(when, about, None, few)
 
     return results.Rule(
@@ -269,7 +270,7 @@ def published_rule(rule: SuggestedRule, smallest: int) -> results.Rule:
                 row["covariate"], float(f"{row['value']:.3g}"), hiding.fraction(row["share"])
             )
             for row in rule.dependence.iter_rows(named=True)
-            if not hiding.is_small(row["n_patients"], smallest)
+            if not is_small(row["n_patients"], smallest)
         ),
         tree=tuple(leaf(**row) for row in rule.tree),
     )
@@ -305,7 +306,7 @@ def published_location(
     shown = tuple(
         results.KindOfPatients(when, *map(rounded, shares))
         for when, *shares, n_for, n in kinds.iter_rows()
-        if hiding.part_is_safe(n_for, n, smallest)
+        if part_is_safe(n_for, n, smallest)
     )
     close = rounded(measured.close_patients), rounded(measured.close_discordance)
     return results.Location(*close, shown)
@@ -367,7 +368,7 @@ def published_diagnostics(
         attrition={
             name: row
             for name, row in attrition.items()
-            if not any(hiding.is_small(count, smallest) for count in row.values())
+            if not any(is_small(count, smallest) for count in row.values())
         },
         sweep=hiding.rounded_rows(_safe_sweep(tables.sweep, smallest), results.SweepStep, 2),
         agreement=hiding.rounded_rows(agreement(compared), results.Agreement, 2),
@@ -388,7 +389,7 @@ def without_small_bins(distances: pl.DataFrame, smallest: int) -> pl.DataFrame:
     gathered, low, rows = 0, distances["from"][0] if len(distances) else 0.0, []
     for count, edge in distances.select("n_pairs", "to").iter_rows():
         gathered, rest = gathered + count, rest - count
-        if whole and not (hiding.is_small(gathered, smallest) or hiding.is_small(rest, smallest)):
+        if whole and not (is_small(gathered, smallest) or is_small(rest, smallest)):
             rows.append((low, edge, gathered / whole))
             gathered, low = 0, edge
     return pl.DataFrame(rows, results.schema_of(results.Distances), orient="row")
@@ -399,7 +400,7 @@ def _safe_sweep(sweep: pl.DataFrame, smallest: int) -> pl.DataFrame:
     kept, before = [], np.zeros(2, dtype=np.int64)
     for position, row in enumerate(sweep.iter_rows(named=True)):
         counts = np.array([row["n_discordant"], row["n_pairs"] - row["n_discordant"]])
-        if not any(hiding.is_small(apart, smallest) for apart in (counts - before).tolist()):
+        if not any(is_small(apart, smallest) for apart in (counts - before).tolist()):
             kept.append(position)
             before = counts
     return sweep[kept]

@@ -23,13 +23,18 @@ from intravar.measurement.result import Measurement
 from intravar.measurement.scores import self_contradiction, with_rates
 from intravar.publication import hiding
 from intravar.publication.hiding import PublishedScores
+from intravar.publication.policy import (
+    COARSEST_NOISE,
+    DOMINATED_STEP,
+    FEWEST_PATIENTS,
+    FINE,
+    GROUP_DIGITS,
+    SMALL_PANELS_COARSEST,
+    SMALL_PANELS_STEP,
+    TRACE,
+)
 from intravar.publication.results import Figure, Group, Noise
 from intravar.tables import MOST_DISCORDANCE
-
-#: The common number of small panels is rounded to this, or coarser.
-STEP = 0.05
-#: Coarser than this it would say nothing.
-COARSEST = 0.25
 
 
 def group_of_shown(published: PublishedScores, phase: float = 0.5) -> MeasuredGroup | None:
@@ -44,8 +49,11 @@ def group_of_shown(published: PublishedScores, phase: float = 0.5) -> MeasuredGr
     rest = np.flatnonzero(np.isfinite(scores.discordance) & ~np.isfinite(value))
     n = scores.n_patients[rest]
     few = 2 * (published.smallest_cell + 1)
-    step = max(STEP, STEP * math.ceil(few / float(n.sum() or 1) / STEP))
-    if not n.sum() or step > COARSEST:
+    step = max(
+        SMALL_PANELS_STEP,
+        SMALL_PANELS_STEP * math.ceil(few / float(n.sum() or 1) / SMALL_PANELS_STEP),
+    )
+    if not n.sum() or step > SMALL_PANELS_COARSEST:
         return known
     mean_of_rest = float(n @ scores.discordance[rest]) / float(n.sum())
     rounded = hiding.coarse(mean_of_rest, step, phase) or 0.0
@@ -67,7 +75,7 @@ def _known(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]:
     """Return per physician a score or the middle of a band, its ends, its error and the panel."""
     scores, evidence, hidden = published.scores, published.evidence, published.hidden
-    size = np.where(hidden.size, hiding.FEWEST_PATIENTS, scores.n_patients)
+    size = np.where(hidden.size, FEWEST_PATIENTS, scores.n_patients)
     if evidence.caliper is not None:
         in_pairs = 2 * evidence.trials(scores.n_patients)
         known_pairs = hidden.size & ~hidden.score & ~published.pairs_are_hidden
@@ -102,13 +110,6 @@ def all_are_shown(published: PublishedScores) -> bool:
     return published.scores.determined and bool(shown[scored].all())
 
 
-#: Digits of what is told of everybody, hidden physicians included.
-GROUP_DIGITS = 2
-#: Up to this step figures over all patients are told of everybody; with a coarser one, of fewer
-#: patients, they follow from what may be told of each.
-FINE = 0.02
-#: Rounded to more than this the parts of noise would say nothing.
-COARSEST_NOISE = 0.05
 SPREAD = ("spread", "spread_low", "spread_high")
 
 
@@ -169,11 +170,8 @@ def published_group(
         share_not_inconsistency=hiding.fraction(rest, digits),
         with_rate=hiding.fraction(with_rate, 1),
         with_half=hiding.fraction(with_half, 1),
+        dominated=dominated,
     )
-
-
-#: The finest step of a published spread.
-TRACE = 0.001
 
 
 def spread_steps(published: PublishedScores) -> tuple[float, ...]:
@@ -250,7 +248,7 @@ def step_over_all(measurement: Measurement, *, dominated: bool = False) -> float
     """
     n = int(measurement.main.scores.n_patients.sum())
     step = hiding.coarse_step(n, measurement.request.smallest_cell)
-    return max(step, hiding.DOMINATED_STEP) if dominated else step
+    return max(step, DOMINATED_STEP) if dominated else step
 
 
 def published_noise(noise: MeasuredNoise | None, step: float) -> Noise | None:

@@ -1,4 +1,6 @@
-"""What must be hidden or rounded, as short pure functions, and what is then published of scores.
+"""What the policy hides or rounds of scores, and what is then published of them.
+
+Rules and thresholds are those of :mod:`intravar.publication.policy`.
 
 A count of 1 to `smallest - 1` patients or events can point at a person; zero points at nobody.
 Uncertainty across physicians and ranks are computed again from the scores that are shown, and from
@@ -30,26 +32,28 @@ from intravar.measurement.columns import COLUMNS, rounded
 from intravar.measurement.result import Measurement
 from intravar.measurement.scores import Scores, result_table
 from intravar.preparation.decisions import too_small
+from intravar.publication.policy import (
+    DIGITS,
+    FEWEST_COUNTS,
+    FEWEST_PATIENTS,
+    FROM,
+    PAIRS_COARSE,
+    PAIRS_DIGITS,
+    RANGE_STEP,
+    ROWS_STEP,
+    STEPS,
+    TO,
+    is_dominated,
+    is_few,
+    is_small,
+    moved,
+)
 from intravar.publication.results import Band, Figure, Row, rows_of
 from intravar.request import MIN_PANEL, MIN_RELIABILITY, SMALLEST_CELL
 from intravar.tables import MOST_DISCORDANCE
 
 if TYPE_CHECKING:
     from intravar.measurement.wider.strata import Strata
-
-
-def is_small(count: float, smallest: int = SMALLEST_CELL) -> bool:
-    """Tell whether a count must be hidden."""
-    return 0 < count < smallest
-
-
-def is_few(count: float, smallest: int = SMALLEST_CELL) -> bool:
-    """Tell whether a count is small, or would be with one patient more or less.
-
-    Whoever sees two publications that differ by one patient, and one of them tells more, knows that
-    the count crossed a bar: it must not be small on either side, and so zero is few as well.
-    """
-    return smallest > 1 and count < smallest + 1
 
 
 def few(smallest: int = SMALLEST_CELL) -> str:
@@ -64,10 +68,6 @@ def shown(count: int, smallest: int = SMALLEST_CELL, whole: int | None = None) -
     if whole is not None and is_small(whole - count, smallest):
         return f"all but {shown(whole - count, smallest)}"
     return f"{count:,}"
-
-
-#: Counts of rows are rounded to a multiple of this that is no finer than what two dozen rows move.
-ROWS_STEP = 5
 
 
 def about_count(
@@ -109,57 +109,6 @@ def about_count(
     finest = ROWS_STEP * math.ceil(moved(1, smallest) / ROWS_STEP)
     step = max(finest, 10 ** (len(str(count)) - 2))
     return f"about {max(step * round(count / step + point - 0.5), finest):,}"
-
-
-def part_is_safe(part: int, whole: int, smallest: int = SMALLEST_CELL) -> bool:
-    """Tell whether a part of a known whole may be shown: neither it nor the rest is small."""
-    return not is_small(part, smallest) and not is_small(whole - part, smallest)
-
-
-#: From this share on one physician makes up a figure of all: the others, with discordances of 0 to
-#: 0.5, move it by 0.1 at most, so that it is within 0.1 of the physician's own.
-DOMINANT = 0.8
-#: Figures of all physicians that one makes up are rounded to this, which is as coarse as that.
-DOMINATED_STEP = 0.1
-
-
-def is_dominated(
-    patients: IntArray | FloatArray, discordance: FloatArray, published: BoolArray
-) -> bool:
-    """Tell whether one physician, whose own figure is not published, makes up that of all.
-
-    The physician has most of the patients, or nearly all of the discordance: whoever knows or
-    guesses that of the others, colleagues for example, would work out the physician's own.
-
-    Parameters
-    ----------
-    patients, discordance
-        Of every physician; those without a discordance do not count.
-    published
-        Whose own discordance is published. These reveal nothing more in a figure of all.
-
-    Examples
-    --------
-    >>> patients, discordance = np.array([900, 50, 50]), np.array([0.1, 0.2, 0.2])
-    >>> is_dominated(patients, discordance, np.array([False, True, True]))
-    True
-    >>> is_dominated(patients, discordance, np.array([True, False, False]))
-    False
-    """
-    counted = np.isfinite(discordance) & (patients > 0)
-    weight = np.where(counted, patients, 0.0)
-    for contribution in (weight, weight * np.where(counted, discordance, 0.0)):
-        total = float(contribution.sum())
-        largest = float(np.max(contribution, initial=0.0, where=counted & ~published))
-        if total > 0 and largest >= DOMINANT * total:
-            return True
-    return False
-
-
-#: Digits of a published fraction; more would tell apart what is meant to look the same.
-DIGITS = 3
-#: To one of these figures over many patients are rounded.
-STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
 def fraction(value: float | None, digits: int = DIGITS) -> float | None:
@@ -234,14 +183,6 @@ def rounded_figure(
         return Figure(middle, coarse(low + 1e-9, step, 0.0), end)
     end = coarse(high, step, phase) if most is None else upwards(high, step, phase, most)
     return Figure(middle, coarse(low, step, phase), end)
-
-
-def moved(n: float, smallest: int = SMALLEST_CELL) -> float:
-    """Return how far few exceptions of one physician move a figure over so many patients.
-
-    Two dozen patients are taken, or more where larger counts are hidden.
-    """
-    return max(24, 2 * (smallest + 1)) / max(n, 1) if smallest > 1 else 0.0
 
 
 def coarse_step(
@@ -324,17 +265,6 @@ def asked_strata(measurement: Measurement) -> dict[str, Strata]:
     return {stratified_by: strata for stratified_by, strata in both.items() if strata is not None}
 
 
-#: Where the upper band begins and the lower one ends.
-FROM, TO = 0.10, 0.25
-#: Ends that follow from the size of a panel are rounded up to this.
-STEP = 0.05
-#: Hidden counts that must lie in the upper band; with fewer there is only the lower one. One of
-#: them is no small count, and another could be told from a second publication.
-FEWEST_COUNTS = 4
-#: In smaller panels fewer counts would lie where bands overlap.
-FEWEST_PATIENTS = 30
-
-
 def band_of(
     score: float,
     secret: float,
@@ -371,18 +301,13 @@ def band_of(
     largest, end = score_of(smallest), MOST_DISCORDANCE
     ends_there = known and score <= largest
     if ends_there:
-        end = min(MOST_DISCORDANCE, round(STEP * math.ceil(largest / STEP - 1e-9), 2))
+        end = min(MOST_DISCORDANCE, round(RANGE_STEP * math.ceil(largest / RANGE_STEP - 1e-9), 2))
     if score_of(smallest + 1 - FEWEST_COUNTS) > FROM:
         lower = score <= FROM + (TO - FROM) * secret
         return Band(0.0, min(TO, end)) if lower else Band(FROM, end)
     if ends_there:
         return Band(0.0, end)
     return Band(0.0, TO) if max(score, largest) <= TO else None
-
-
-#: Columns that are rounded to fewer digits where the number of pairs is hidden.
-PAIRS_COARSE = ("discordance", "low", "high", "shrunken", "reliability")
-PAIRS_DIGITS = 2
 
 
 @dataclass(frozen=True, eq=False)

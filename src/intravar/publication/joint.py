@@ -31,6 +31,14 @@ from intravar.inference.outcomes import positions
 from intravar.measurement.result import Measurement
 from intravar.measurement.verdict import NOTHING
 from intravar.publication import hiding, results
+from intravar.publication.policy import (
+    CORRELATION_STEP,
+    DIGITS,
+    JOINT_COARSEST,
+    JOINT_SHARE_COARSEST,
+    is_few,
+    moved,
+)
 from intravar.publication.results import Decision, Figure, Joint, JointDecision, JointPair, rows_of
 from intravar.publication.sentences import NO_RANGE, NOT_SHOWN, UNREAD
 from intravar.tables import MOST_DISCORDANCE
@@ -39,12 +47,6 @@ if TYPE_CHECKING:
     from intravar.estimators.several import PredictedDecisions
     from intravar.measurement.wider.several import Together
 
-#: Figures of all patients are no coarser than this.
-COARSEST = 0.1
-#: To this correlations of single physicians are rounded.
-CORRELATION = 0.05
-#: Shares of patients are told if their step is no coarser.
-FINEST_SHARE = 0.05
 #: Where a discordance lies of which nothing is known.
 ANY = (0.0, MOST_DISCORDANCE)
 #: A range of limits that ends at so much of the largest there can be, or above, says nothing.
@@ -60,7 +62,7 @@ def published_joint(
     """
     unread = {each.decision for each in decisions if each.verdict == NOTHING}
     hides, reportable = together.request.smallest_cell > 1, _reportable(together) & (not unread)
-    digits = hiding.DIGITS if hides else 15
+    digits = DIGITS if hides else 15
     joint, numbers = together.joint, pl.Series(reportable)
     physicians = hiding.named(joint.physicians, names)
     who, ends = physicians["physician"], [_ends(together, each) for each in decisions]
@@ -92,7 +94,7 @@ def published_joint(
     # Each is drawn towards the mean of all, hidden ones included.
     figures = pl.col("correlation", "low", "high")
     if hides:
-        figures = ((figures / CORRELATION).round() * CORRELATION).round(hiding.DIGITS) + 0.0
+        figures = ((figures / CORRELATION_STEP).round() * CORRELATION_STEP).round(DIGITS) + 0.0
     pairs = hiding.named(joint.pairs_by_physician, names).with_columns(
         pl.when(visible).then(figures)
     )
@@ -167,7 +169,7 @@ def _of_all(together: Together, unread: set[str]) -> dict[str, Any]:
 def _limit(together: Together, ends: Sequence[float], n: int, times: int = 1) -> Figure:
     """Round a limit over so many patients to what some of them move; nothing where they are few."""
     smallest = together.request.smallest_cell
-    if not n or hiding.moved(n, smallest) > COARSEST:
+    if not n or moved(n, smallest) > JOINT_COARSEST:
         return Figure()
     step = hiding.coarse_step(n, smallest, weight=times, finest=0.01)
     return hiding.rounded_figure(ends, step, most=math.inf)
@@ -191,7 +193,7 @@ def _pair(together: Together, row: dict[str, Any], unread: set[str]) -> JointPai
         return JointPair(*names)
     share = hiding.coarse_step(n, smallest)
     both = int(pair_counts(together.predicted, *names)[:, 3].sum())
-    told = not hiding.is_few(both, smallest) and share <= FINEST_SHARE
+    told = not is_few(both, smallest) and share <= JOINT_SHARE_COARSEST
     both_got, expected = (
         hiding.coarse(row[name], share) if told else None for name in ("together", "expected")
     )
@@ -215,8 +217,8 @@ def may_be_shown(combinations: Sequence[int], outside: Sequence[int], smallest: 
 
     `outside` are patients of whom a decision is missing, by decision and answer.
     """
-    return not any(hiding.is_few(count, smallest) for count in combinations) and not any(
-        count > 0 and hiding.is_few(count, smallest) for count in outside
+    return not any(is_few(count, smallest) for count in combinations) and not any(
+        count > 0 and is_few(count, smallest) for count in outside
     )
 
 
@@ -330,7 +332,7 @@ def _telling_rates(together: Together, smallest: int) -> set[str]:
     telling -= set(named)
     for pair in combinations(predicted.names, 2):
         for name, cells in zip(named, pair_counts(predicted, *pair).tolist(), strict=True):
-            if 0 in cells and any(each > 0 and hiding.is_few(each, smallest) for each in cells):
+            if 0 in cells and any(each > 0 and is_few(each, smallest) for each in cells):
                 telling.add(name)
     return telling
 

@@ -248,6 +248,8 @@ class Group(Record):
     `with_half` are rank correlations of scores with rates, and with their distance from one half.
     `explained` is of methods that predict. Of cases seen twice, `contradiction` is the share that
     was decided differently, and `share_not_inconsistency` what of the discordance it leaves.
+    `dominated` figures are those that one physician without a published figure makes up; they are
+    rounded coarsely.
     """
 
     discordance: Annotated[Figure, RULES.mean]
@@ -261,6 +263,7 @@ class Group(Record):
     share_not_inconsistency: Annotated[float | None, RULES.all]
     with_rate: Annotated[float | None, f"one digit, {RULES.shown}"]
     with_half: Annotated[float | None, f"one digit, {RULES.shown}"]
+    dominated: Annotated[bool, RULES.dominated] = False
 
 
 class KindOfPatients(Record):

@@ -19,6 +19,7 @@ from intravar.measurement.wider.strata import Strata as MeasuredStrata
 from intravar.publication import hiding
 from intravar.publication.group import published_noise
 from intravar.publication.hiding import PublishedScores
+from intravar.publication.policy import is_dominated, is_few
 from intravar.publication.results import ChangeRow, Figure, Strata, Stratum, StratumRow, rows_of
 from intravar.publication.sentences import SURE, course_lines, strata_lines
 from intravar.request import MATTERS
@@ -107,7 +108,7 @@ def unsafe_physicians(
             unsafe.add(name)
             continue
         outside = panel[1] - n_for, panel[0] - n - (panel[1] - n_for)
-        if any(each and hiding.is_few(each, smallest) for each in outside):
+        if any(each and is_few(each, smallest) for each in outside):
             unsafe.add(name)
     return unsafe
 
@@ -123,7 +124,7 @@ def dominated_strata(strata: MeasuredStrata, hidden: Collection[str], smallest: 
     return {
         name
         for (name,), cell in cells.group_by("stratum")
-        if hiding.is_dominated(
+        if is_dominated(
             *(cell[column].to_numpy() for column in ("n_patients", "discordance", "published"))
         )
     }

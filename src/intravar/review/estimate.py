@@ -26,7 +26,7 @@ from scipy.special import betaincinv, expit, gammaln, logit
 
 from intravar.arrays import FloatArray
 from intravar.inference.intervals import LEVEL
-from intravar.publication.hiding import is_few
+from intravar.publication.policy import is_few
 from intravar.publication.results import Figure
 from intravar.seeds import stream
 

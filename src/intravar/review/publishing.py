@@ -22,7 +22,8 @@ from intravar.arrays import BoolArray, FloatArray, IntArray
 from intravar.errors import InputError
 from intravar.publication import results
 from intravar.publication.files import SUMMARY, add_files, files_of
-from intravar.publication.hiding import coarse, is_few, rounded_figure
+from intravar.publication.hiding import coarse, rounded_figure
+from intravar.publication.policy import is_few
 from intravar.publication.results import Figure
 from intravar.review import store
 from intravar.review.estimate import GUESS, SHARE_DIFFERENT, Kind, discordance_of, estimate

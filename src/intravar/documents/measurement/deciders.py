@@ -14,7 +14,7 @@ from intravar.inference.group import INNER, OUTER, FunnelLimits, funnel_limits
 from intravar.measurement import columns
 from intravar.measurement.sentences import about
 from intravar.measurement.verdict import NOTHING, UNRANKED
-from intravar.publication.hiding import FEWEST_PATIENTS
+from intravar.publication.policy import FEWEST_PATIENTS
 from intravar.publication.results import Decision, PhysicianRow
 from intravar.tables import Table, axis_of_pairs, hundred, is_upper_limit
 from intravar.wording import Words, agree, capital

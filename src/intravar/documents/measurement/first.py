@@ -12,8 +12,8 @@ from intravar.estimators.assumptions import LITTLE_EXPLAINED
 from intravar.estimators.noise import WHY_UNIDENTIFIED
 from intravar.measurement import sentences
 from intravar.measurement.verdict import NOTHING, UNRANKED
-from intravar.publication.group import FINE, GROUP_DIGITS
 from intravar.publication.hiding import coarse_step
+from intravar.publication.policy import DOMINATED_STEP, FINE, GROUP_DIGITS
 from intravar.publication.results import Decision, Group, Noise
 from intravar.publication.results import Figure as Share
 from intravar.publication.sentences import (
@@ -194,7 +194,9 @@ def _rounding_note(decision: Decision, words: Words) -> str | None:
     if smallest <= 1 or all(shown) or decision.ranged:
         return None
     step = max(coarse_step(decision.n_patients_shown, smallest), 10.0**-GROUP_DIGITS)
-    by = f" by up to {hundred(2 * step)} of 100" if step <= FINE else ""
+    dominated = decision.group is not None and decision.group.dominated
+    step = DOMINATED_STEP if dominated else step
+    by = f" by up to {hundred(2 * step)} of 100" if step <= FINE or dominated else ""
     return told("rounding", words, by=by)
 
 
