@@ -335,3 +335,23 @@ def test_nothing_of_it_is_drawn_or_said(spoiled: intravar.Measurement, unread: P
     said = repr(spoiled).partition("decision_2\n")
     assert "of 100" not in said[0]
     assert "of 100" in said[2]
+
+
+@pytest.mark.parametrize("dominant", [True, False])
+def test_joint_figures_that_one_physician_makes_up_are_left_out(
+    found: Together,
+    alone: tuple[Decision, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    dominant: bool,
+) -> None:
+    nobody = np.zeros(len(found.predicted.physician), dtype=np.bool_)
+    monkeypatch.setattr("intravar.publication.joint._reportable", lambda _: nobody)
+    physicians = found.joint.physicians
+    sizes = [9000 if dominant and at == 0 else 500 for at in range(physicians.height)]
+    large = physicians.with_columns(n_patients=pl.Series(sizes))
+    told_of_all = published(replace(found, joint=replace(found.joint, physicians=large)), alone)
+    assert (told_of_all.differ.value is None) == dominant
+    given_by_others = [each.given for each in told_of_all.decisions]
+    assert (given_by_others == [None, None]) == dominant, given_by_others
+    if dominant:
+        assert all(each.correlation.value is None for each in told_of_all.pairs)

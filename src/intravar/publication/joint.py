@@ -36,6 +36,7 @@ from intravar.publication.policy import (
     DIGITS,
     JOINT_COARSEST,
     JOINT_SHARE_COARSEST,
+    is_dominated,
     is_few,
     moved,
 )
@@ -58,7 +59,8 @@ def published_joint(
 ) -> Joint:
     """Return what several decisions say together, beside what is told of each by itself.
 
-    Where nothing may be read of one of them, nothing is told that rests on it.
+    Where nothing may be read of one of them, nothing is told that rests on it. Figures over all
+    patients are left out where one physician without a joint number makes them up.
     """
     unread = {each.decision for each in decisions if each.verdict == NOTHING}
     hides, reportable = together.request.smallest_cell > 1, _reportable(together) & (not unread)
@@ -98,12 +100,22 @@ def published_joint(
     pairs = hiding.named(joint.pairs_by_physician, names).with_columns(
         pl.when(visible).then(figures)
     )
+    # Figures over all patients that one of those without a number makes up would be that number.
+    whole = joint.physicians.drop_nulls("differ")
+    dominated = hides and is_dominated(
+        whole["n_patients"].to_numpy(),
+        whole["differ"].to_numpy(),
+        whole["physician"]
+        .is_in(joint.physicians["physician"].filter(numbers).implode())
+        .to_numpy(),
+    )
+    untold = {each.decision for each in decisions} if dominated else unread
     return Joint(
-        **_of_all(together, unread),
+        **_of_all(together, untold),
         n_reportable=int(reportable.sum()),
         n_banded=physicians["band_low"].count(),
-        decisions=tuple(_decision(together, each, unread) for each in decisions),
-        pairs=tuple(_pair(together, row, unread) for row in joint.pairs.iter_rows(named=True)),
+        decisions=tuple(_decision(together, each, untold) for each in decisions),
+        pairs=tuple(_pair(together, row, untold) for row in joint.pairs.iter_rows(named=True)),
         physicians=rows_of(physicians.sort("physician"), results.JointRow),
         by_physician=rows_of(by_physician.sort("physician", "decision"), results.DecisionRow),
         pairs_by_physician=rows_of(pairs.sort("physician", "first", "second"), results.PairRow),
