@@ -77,7 +77,15 @@ def test_the_reason_is_published(measured: Measurement) -> None:
     assert found.unrecorded is None
     value = found.group.discordance.value
     assert value is not None
-    assert abs(value / DOMINATED_STEP - round(value / DOMINATED_STEP)) < 1e-9
+    halves = 2 * value / DOMINATED_STEP
+    assert abs(halves - round(halves)) < 1e-9
+    low, high = found.group.discordance.low, found.group.discordance.high
+    assert low is not None
+    assert high is not None
+    assert low < value < high
+    share = found.check.decision_share
+    assert share is not None
+    assert 0 < share < 1
 
 
 def test_nothing_changes_where_nobody_dominates_or_nothing_is_hidden(
@@ -108,7 +116,8 @@ def test_a_figure_that_is_not_coarse_is_that_of_no_hidden_physician(
             # The others may have anything from 0 to 0.5.
             low = max((mean - 0.5 * (1 - own)) / own, 0.0)
             high = min(mean / own, 0.5)
-            assert high - low >= min(0.5, mean * (1 / DOMINANT - 1), 0.1) - 1e-9
+            least = min(0.1, mean * (1 / DOMINANT - 1), 0.5 - mean)
+            assert high - low >= least - 1e-9
 
 
 def test_who_is_published_dominates_nobody() -> None:

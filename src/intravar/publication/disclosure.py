@@ -230,7 +230,11 @@ def _share(measurement: Measurement, published: PublishedScores, phase: float) -
 
     if (step <= FINE or published.dominated) and (whole := int(scores.n_patients.sum())):
         share = share_of(slice(None), int(scores.n_for.sum()), whole)
-        return hiding.coarse(share, max(step, 0.01), phase)
+        rounded = hiding.coarse(share, max(step, 0.01), phase)
+        if rounded is None or not published.dominated:
+            return rounded
+        # A coarse step must not claim that all or none were decided for.
+        return round(min(max(rounded, step / 2), 1 - step / 2), 6)
     decided_for = int(scores.n_for[published.measured].sum())
     n = int(scores.n_patients[published.measured].sum())
     if not n or not part_is_safe(decided_for, n, measurement.request.smallest_cell):

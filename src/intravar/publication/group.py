@@ -146,6 +146,8 @@ def published_group(
         phase if fine or dominated else None,
         most=MOST_DISCORDANCE if limit else None,
     )
+    if dominated:
+        mean = _within(mean, MOST_DISCORDANCE)
     spread, explained, contradiction, rest = Figure(), None, None, None
     if whole.differences is not None:
         steps = spread_steps(published)
@@ -153,6 +155,7 @@ def published_group(
     if (shares := whole.explained) is not None:
         ends = np.clip([shares.share, shares.low, shares.high], 0.0, 1.0).tolist()
         explained = hiding.rounded_figure(ends, max(step, 0.01), phase)
+        explained = _within(explained, 1.0) if dominated else explained
     if (repeats := measurement.repeats) is not None:
         contradiction, rest = self_contradiction(repeats, main.scores)
         digits = 1 if dominated else digits
@@ -172,6 +175,17 @@ def published_group(
         with_half=hiding.fraction(with_half, 1),
         dominated=dominated,
     )
+
+
+def _within(figure: Figure, most: float) -> Figure:
+    """Return a figure that is rounded coarsely without 0 or the most there can be as its value.
+
+    Those would claim more than is known. A value there is told as half a step away from it.
+    """
+    if figure.value is None:
+        return figure
+    half = DOMINATED_STEP / 2
+    return replace(figure, value=round(min(max(figure.value, half), most - half), 6))
 
 
 def spread_steps(published: PublishedScores) -> tuple[float, ...]:
