@@ -238,7 +238,7 @@ def test_wrong_password_and_empty_query(
             "measure"
         )
         assert refused(run, "measure", url, *COLUMNS, "--query", "DROP TABLE x") == (
-            'the query failed: syntax error at or near "DROP"; give one SELECT'
+            "the query is refused: it does not only read; give one SELECT that changes nothing"
         )
 
 

@@ -62,7 +62,7 @@ def test_the_rank_that_rows_are_ordered_by_is_shown(
     monkeypatch.setenv("COLUMNS", "80")
     asked = ["--min-reliability", "0", "--out", "o"]
     said = run("measure", "patients.csv", *COLUMNS, *asked).out
-    (heads,) = (line for line in said.splitlines() if "95 % interval  " in line)
+    (heads,) = (line for line in said.splitlines() if "of 100 pairs, at most  " in line)
     assert heads.split()[-1] == "rank"
     first = next(line for line in said.splitlines() if line.startswith("P-"))
     assert f"The most consistent by rank, {first.split()[0]}: " in said
