@@ -398,7 +398,7 @@ def test_what_was_understood_is_said(run: Run, here: Path) -> None:
     notes = {row["column"]: row["note"] for row in found["columns"]}
     assert notes["physician"].startswith("2 names differ in capitals")
     assert notes["decision"] == "'?' counts as missing"
-    assert notes["nhs_no"] == "its name says that it is an id"
+    assert notes["nhs_no"] == "identifies the patient"
 
 
 def test_omop_refusals(run: Run, cohort: intravar.Cohort, here: Path) -> None:

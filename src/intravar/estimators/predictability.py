@@ -20,6 +20,7 @@ from intravar.prediction.dependence import Dependence
 from intravar.prediction.held_out import losses_without
 from intravar.prediction.own_rules import MOST_WORDS, in_words, notable
 from intravar.prediction.tasks import MOST_COMMON, TIME, View
+from intravar.request import checked_seed
 from intravar.wording import Sentence
 
 #: What measurement and publication ask of predictions, beside the scores of the method.
@@ -155,6 +156,7 @@ class Predictability(CommonEstimator):
             being sampled, which may depend on the covariates and on the decision. All results are
             then those of the population. By default all rows count alike.
         """
+        checked_seed(self.random_state)
         who = physician_or_groups(physician, groups)
         observed = Observed.of(X, y, who, keep_missing=True, patient=patient)
         if sample_weight is not None:

@@ -106,7 +106,7 @@ def explained_of_all(
     >>> n, whole, error = np.array([200, 200]), np.array([0.5, 0.5]), np.array([0.02, 0.02])
     >>> explained = explained_of_all(np.array([0.25, 0.5]), error, n, whole)
     >>> round(explained.share, 2), round(explained.low, 2), round(explained.high, 2)
-    (0.25, 0.2, 0.31)
+    (0.25, 0.19, 0.31)
     """
     known = np.isfinite(score) & np.isfinite(error) & np.isfinite(whole)
     n = n_patients[known].astype(np.float64)

@@ -351,7 +351,7 @@ def test_names_of_conditions_and_methods():
     assert len(resolve_conditions("all")) == 94
     assert len(resolve_conditions("grid")) == 20
     assert len(resolve_conditions(["quick", "score2"])) == len(resolve_conditions("quick"))
-    assert len(resolve_conditions("stress")) == 25
+    assert len(resolve_conditions("stress")) == 36
     names = [method.name for method in resolve_methods("all")]
     assert names[-2:] == ["glmm", "latent-rule"]
 

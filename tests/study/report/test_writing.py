@@ -139,11 +139,11 @@ def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
         write_report(tmp_path / "file")
 
 
-def test_unknown_formats() -> None:
+def test_unknown_formats(score2_folder: Path) -> None:
     with pytest.raises(InputError, match="unknown format 'sgv'; did you mean 'svg'"):
-        write_report(".", "html,sgv")
+        write_report(score2_folder, "html,sgv")
     with pytest.raises(InputError, match="no format named"):
-        write_report(".", " , ")
+        write_report(score2_folder, " , ")
 
 
 def test_missing_packages_are_named(score2_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
